@@ -1,0 +1,86 @@
+"""Networks on disk: npz or safetensors, plain arrays both; nothing in a file is ever executed."""
+
+from __future__ import annotations
+
+import os
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from featavg.errors import InputError
+from featavg.model.network import BinaryNetwork, MulticlassNetwork, TwoLayerNetwork
+
+KINDS: dict[str, type[TwoLayerNetwork]] = {"BinaryNetwork": BinaryNetwork, "MulticlassNetwork": MulticlassNetwork}
+COORDINATES = ("ambient", "compact")
+
+
+def save_network(network: TwoLayerNetwork, path: str | os.PathLike[str]) -> None:
+    """Write a network to `path`, as .npz or .safetensors by its ending; the file is whole or not there.
+
+    >>> import tempfile
+    >>> network = BinaryNetwork(np.eye(2), np.zeros(2), np.array([[1.0, -1.0]]), np.zeros(1))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save_network(network, folder + "/net.npz")
+    ...     load_network(folder + "/net.npz").neurons
+    2
+    """
+    path = Path(path)
+    arrays: dict[str, Any] = {
+        "kind": np.array(list(KINDS).index(type(network).__name__)),
+        "coordinates": np.array(COORDINATES.index(network.coordinates)),
+        "weights": network.weights,
+        "biases": network.biases,
+        "second": network.second,
+        "output_bias": network.output_bias,
+    }
+    if isinstance(network, MulticlassNetwork) and network.class_labels is not None:
+        arrays["class_labels"] = network.class_labels
+    partial = path.with_name(path.name + ".partial")
+    if path.suffix == ".npz":
+        with open(partial, "wb") as file:
+            np.savez(file, **arrays)
+    elif path.suffix == ".safetensors":
+        _safetensors().save_file(arrays, partial)
+    else:
+        raise InputError(f"a network file must end in .npz or .safetensors, got {path.name}")
+    os.replace(partial, path)
+
+
+def load_network(path: str | os.PathLike[str]) -> TwoLayerNetwork:
+    """Read a network that `save_network` wrote."""
+    path = Path(path)
+    if not path.is_file():
+        raise InputError(f"no network file at {path}; check the path")
+    arrays = _read(path)
+    try:
+        kind = KINDS[list(KINDS)[int(arrays.pop("kind"))]]
+        coordinates = COORDINATES[int(arrays.pop("coordinates"))]
+        return kind(**arrays, coordinates=coordinates)  # type: ignore[arg-type]
+    except (KeyError, IndexError, TypeError, InputError) as error:
+        raise InputError(f"{path} holds no network of this kind ({error}); write it with save_network") from None
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        if path.suffix == ".safetensors":
+            return dict(_safetensors().load_file(path))
+        with np.load(path, allow_pickle=False) as file:
+            return dict(file)
+    except InputError:
+        raise
+    except (zipfile.BadZipFile, ValueError, OSError, EOFError, TypeError) as error:
+        raise InputError(f"{path} is damaged or no network file ({error}); copy it again") from None
+    except Exception as error:  # safetensors raises a type of its own, whose name is private
+        if type(error).__name__ != "SafetensorError":
+            raise
+        raise InputError(f"{path} is damaged or no network file ({error}); copy it again") from None
+
+
+def _safetensors() -> Any:
+    try:
+        import safetensors.numpy
+    except ImportError:
+        raise InputError("safetensors files need the package: pip install 'featavg[deep]', or use .npz") from None
+    return safetensors.numpy

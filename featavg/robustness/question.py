@@ -1,0 +1,108 @@
+"""Which decision of which network, at which points: the question that every method here answers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from featavg.arrays import Array, Bools, Ints, finite_matrix, labels_among
+from featavg.errors import InputError
+from featavg.model import BINARY_READOUTS, BinaryNetwork, MulticlassNetwork, as_network
+from featavg.model.network import multiclass_margins
+
+Norm = Literal["l2", "linf"]
+NORMS: tuple[Norm, ...] = ("l2", "linf")
+Readout = Literal["sign", "argmax", "summed-probabilities", "maximum", "summed-logits"]
+
+# A margin below this share of the terms it is made of is a tie, and a tie counts as fooled, for both labels.
+TIE = 1e-9
+
+
+@dataclass(frozen=True)
+class Question:
+    """At each x_i: how far, in `norm`, is the nearest point that the read-out does not put in class y_i?"""
+
+    network: BinaryNetwork | MulticlassNetwork
+    x: Array  # (sample, axis)
+    y: Ints  # (sample,)  -1 or +1 for binary read-outs, the class for argmax
+    norm: Norm
+    readout: Readout
+    box: tuple[float, float] | None  # lowest and highest allowed coordinate, or none
+
+    def margins(self, points: ArrayLike) -> Array:
+        """By how much the decision at point i is still y_i: (sample,)."""
+        network, readout = self.network, self.readout
+        if isinstance(network, BinaryNetwork):
+            return self.y * network.score(points)
+        if readout == "argmax":
+            return multiclass_margins(network.outputs(points), self.y)
+        return self.y * network.score(points, readout)  # type: ignore[arg-type]
+
+    def fooled(self, points: ArrayLike) -> Bools:
+        """Whether point i is misclassified or tied: margin <= 1e-9 · (Σ|a_j z_j| + |c|), the sum over active neurons."""
+        network = self.network
+        hidden = np.maximum(network.preactivations(points), 0.0)
+        scale = hidden @ np.abs(network.second).sum(axis=0) + np.abs(network.output_bias).sum()
+        return self.margins(points) <= TIE * scale
+
+    def distances(self, points: ArrayLike) -> Array:
+        """Distance in `norm` of point i from x_i: (sample,)."""
+        order = 2 if self.norm == "l2" else np.inf
+        return np.linalg.norm(np.asarray(points) - self.x, ord=order, axis=1)
+
+
+def ask(
+    model: Any,
+    x: ArrayLike,
+    y: ArrayLike,
+    *,
+    norm: Norm = "l2",
+    readout: Readout | None = None,
+    box: tuple[float, float] | None = None,
+) -> Question:
+    """Check everything that can be wrong with a question, once, at the border of the room.
+
+    The read-out is `sign` for one output and `argmax` for several unless a binary read-out is named.
+
+    >>> ask(([[1.0]], [0.0], [[1.0]], [-1.0]), [[3.0]], [1]).margins([[2.5]])
+    array([1.5])
+    """
+    network = as_network(model)
+    if not isinstance(network, BinaryNetwork | MulticlassNetwork):
+        raise InputError(f"cannot ask a {type(network).__name__}")
+    points = finite_matrix(x, "x", columns=network.weights.shape[1])
+    if norm not in NORMS:
+        raise InputError(f"norm must be l2 or linf, got {norm!r}")
+    if network.coordinates == "compact" and (norm != "l2" or box is not None):
+        raise InputError(
+            "compact coordinates keep ℓ2 distances only: an ℓ∞ norm or a box has no meaning in them; "
+            'sample with coordinates="ambient"'
+        )
+    chosen = _readout(network, readout)
+    allowed = range(len(network.second)) if chosen == "argmax" else (-1, 1)
+    return Question(network, points, labels_among(y, allowed, len(points)), norm, chosen, _box(box, points))
+
+
+def _readout(network: BinaryNetwork | MulticlassNetwork, readout: Readout | None) -> Readout:
+    if isinstance(network, BinaryNetwork):
+        if readout not in (None, "sign"):
+            raise InputError(f"a network with one output has the read-out sign, got {readout!r}")
+        return "sign"
+    if readout is None or readout == "argmax":
+        return "argmax"
+    if readout not in BINARY_READOUTS:
+        raise InputError(f"readout must be argmax, {', '.join(BINARY_READOUTS)}, got {readout!r}")
+    network.split()
+    return readout
+
+
+def _box(box: tuple[float, float] | None, points: Array) -> tuple[float, float] | None:
+    if box is None:
+        return None
+    low, high = float(box[0]), float(box[1])
+    if not low < high or points.min(initial=high) < low or points.max(initial=low) > high:
+        raise InputError(f"every point must lie in the box {low} ... {high}; rescale the points or widen the box")
+    return low, high
