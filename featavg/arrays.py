@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from featavg.errors import InputError
 
-Array = NDArray[np.float64]
+Array = NDArray[np.floating[Any]]  # float64, or float32 where a user asks for it
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 

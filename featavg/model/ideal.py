@@ -11,7 +11,7 @@ from featavg.model.network import BinaryNetwork, MulticlassNetwork
 
 
 def averaging_network(data: ClusterData, biases: ArrayLike = 0.0) -> BinaryNetwork:
-    """The feature-averaging network: w_s = Σ_{j in J_s} μ_j/‖μ_j‖², one neuron a class, any biases (one for both, or two).
+    """The feature-averaging network: w_s = Σ_{j in J_s} μ_j/‖μ_j‖², one neuron a class, any biases.
 
     At a center, with orthogonal centers of norm √d and no biases, its ℓ2 radius is √(d/k).
 

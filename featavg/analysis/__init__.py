@@ -1,0 +1,16 @@
+"""What it learned."""
+
+from featavg.analysis.assumptions import Assumption as Assumption
+from featavg.analysis.assumptions import assumptions as assumptions
+from featavg.analysis.averaging import alignment as alignment
+from featavg.analysis.averaging import averaging_index as averaging_index
+from featavg.analysis.averaging import averaging_p_value as averaging_p_value
+from featavg.analysis.averaging import equivalent_weights as equivalent_weights
+from featavg.analysis.decomposition import Decomposition as Decomposition
+from featavg.analysis.decomposition import decompose as decompose
+from featavg.analysis.decomposition import decompose_weights as decompose_weights
+from featavg.analysis.decomposition import reconstruct as reconstruct
+from featavg.analysis.dynamics import activation_stability as activation_stability
+from featavg.analysis.dynamics import derivative_balance as derivative_balance
+from featavg.analysis.dynamics import gradient_norms as gradient_norms
+from featavg.analysis.dynamics import normalized_margin as normalized_margin

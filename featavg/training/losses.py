@@ -1,0 +1,118 @@
+"""Losses: the derivative by the outputs that a step needs, and the loss itself as a logarithm.
+
+Logarithms, so that losses far below the smallest float are still told apart.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Literal
+
+import numpy as np
+from scipy.special import expit, logsumexp
+
+from featavg.arrays import Array, Ints
+from featavg.errors import InputError
+from featavg.model import BinaryNetwork, TwoLayerNetwork
+from featavg.model.network import multiclass_margins
+
+LossName = Literal["logistic", "exponential", "cross-entropy"]
+
+
+class Loss(ABC):
+    """A loss ℓ(F_i, y_i) of the outputs F (sample, output) and targets (sample,)."""
+
+    @abstractmethod
+    def derivative(self, outputs: Array, target: Ints) -> Array:
+        """∂(Σ_i ℓ_i)/∂F: (sample, output)."""
+
+    @abstractmethod
+    def log_losses(self, outputs: Array, target: Ints) -> Array:
+        """log ℓ_i: (sample,)."""
+
+    @abstractmethod
+    def margins(self, outputs: Array, target: Ints) -> Array:
+        """y f, or F_y − max over the other classes: (sample,)."""
+
+    def log_mean(self, outputs: Array, target: Ints) -> float:
+        """log (1/n) Σ_i ℓ_i."""
+        values = self.log_losses(outputs, target)
+        return float(logsumexp(values) - np.log(len(values)))
+
+
+class _Binary(Loss):
+    def margins(self, outputs: Array, target: Ints) -> Array:
+        """y f."""
+        margins: Array = target * outputs[:, 0]
+        return margins
+
+
+class Logistic(_Binary):
+    """ℓ = log(1 + exp(−y f))."""
+
+    def derivative(self, outputs: Array, target: Ints) -> Array:
+        """−y σ(−y f)."""
+        return -(target * expit(-target * outputs[:, 0]))[:, None]
+
+    def log_losses(self, outputs: Array, target: Ints) -> Array:
+        """log log(1 + exp(−y f))."""
+        return _log_softplus(-self.margins(outputs, target))
+
+
+class Exponential(_Binary):
+    """ℓ = exp(−y f)."""
+
+    def derivative(self, outputs: Array, target: Ints) -> Array:
+        """−y exp(−y f)."""
+        slope: Array = np.negative(target * np.exp(-target * outputs[:, 0]))[:, None]
+        return slope
+
+    def log_losses(self, outputs: Array, target: Ints) -> Array:
+        """−y f."""
+        return -self.margins(outputs, target)
+
+
+class CrossEntropy(Loss):
+    """ℓ = −log softmax(F)_y."""
+
+    def derivative(self, outputs: Array, target: Ints) -> Array:
+        """softmax(F) − onehot(y)."""
+        rows = np.arange(len(target))
+        derivative = np.exp(outputs - outputs.max(axis=1, keepdims=True))
+        derivative /= derivative.sum(axis=1, keepdims=True)
+        derivative[rows, target] = 0.0
+        # 1 − p_y as the sum of the others: no digits are lost when it is tiny.
+        derivative[rows, target] = -derivative.sum(axis=1)
+        return derivative
+
+    def log_losses(self, outputs: Array, target: Ints) -> Array:
+        """log softplus(log Σ_{j≠y} exp(F_j − F_y)), which is log(−log softmax_y)."""
+        rows = np.arange(len(target))
+        rivals = outputs - outputs[rows, target][:, None]
+        rivals[rows, target] = -np.inf
+        return _log_softplus(np.asarray(logsumexp(rivals, axis=1)))
+
+    def margins(self, outputs: Array, target: Ints) -> Array:
+        """F_y − max over the other classes."""
+        return multiclass_margins(outputs, target)
+
+
+LOSSES: dict[LossName, Loss] = {
+    "logistic": Logistic(),
+    "exponential": Exponential(),
+    "cross-entropy": CrossEntropy(),
+}
+
+
+def loss_for(network: TwoLayerNetwork, name: LossName | None) -> Loss:
+    """Return the named loss if it fits the network, or its own: logistic for one output, cross-entropy for several."""
+    binary = isinstance(network, BinaryNetwork)
+    fitting: tuple[LossName, ...] = ("logistic", "exponential") if binary else ("cross-entropy",)
+    if name is not None and name not in fitting:
+        raise InputError(f"a {type(network).__name__} is trained with {' or '.join(fitting)} loss, got {name!r}")
+    return LOSSES[name or fitting[0]]
+
+
+def _log_softplus(values: Array) -> Array:
+    """log log(1 + exp v), which for v below −30 is v to machine precision."""
+    return np.where(values < -30, values, np.log(np.logaddexp(0.0, np.maximum(values, -30))))

@@ -1,0 +1,73 @@
+"""What training leaves behind: the path of the network."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Generic, TypeVar
+
+import numpy as np
+
+from featavg.arrays import Array, Bools
+from featavg.data import Points
+from featavg.model import TwoLayerNetwork
+
+NetworkT = TypeVar("NetworkT", bound=TwoLayerNetwork)
+
+
+@dataclass(frozen=True)
+class Trajectory(Generic[NetworkT]):
+    """The saved moments of a training run.
+
+    In coefficient space w_r(t) = w_r(0) + Σ_i C_ir(t) x_i, and weights are computed when asked for; a primal run
+    stores the weights and has no coefficients.
+    """
+
+    initial: NetworkT
+    data: Points
+    steps: Array  # (time,)  steps made until each saved moment
+    times: Array  # (time,)  Σ η until then
+    log_losses: Array  # (time,)
+    margins: Array  # (time, sample)
+    coefficients: Array | None  # (time, sample, neuron)  C
+    stored_weights: Array | None  # (time, neuron, axis)  of a primal run
+    biases: Array  # (time, neuron)
+    status: str  # finished, or why it ended early
+
+    @property
+    def losses(self) -> Array:
+        """Mean training loss: (time,)."""
+        return np.exp(self.log_losses)
+
+    def weights_at(self, t: int) -> Array:
+        """W at the t-th saved moment: (neuron, axis)."""
+        if self.coefficients is not None:
+            return self.initial.weights + self.coefficients[t].T @ self.data.x
+        assert self.stored_weights is not None
+        return self.stored_weights[t]
+
+    @cached_property
+    def weights(self) -> Array:
+        """W(t): (time, neuron, axis)."""
+        return np.stack([self.weights_at(t) for t in range(len(self))])
+
+    @property
+    def growth(self) -> Array:
+        """W(t) − W(0): (time, neuron, axis)."""
+        return self.weights - self.initial.weights
+
+    def at(self, t: int) -> NetworkT:
+        """Return the network of the t-th saved moment."""
+        return replace(self.initial, weights=self.weights_at(t), biases=self.biases[t])
+
+    @property
+    def final(self) -> NetworkT:
+        """The trained network."""
+        return self.at(-1)
+
+    def active(self, t: int) -> Bools:
+        """Which neurons are on at which training points at the t-th saved moment: (sample, neuron)."""
+        return self.at(t).active(self.data.x)
+
+    def __len__(self) -> int:
+        return len(self.times)
