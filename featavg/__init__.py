@@ -14,6 +14,8 @@ from featavg.analysis import normalized_margin as normalized_margin
 from featavg.analysis import reconstruct as reconstruct
 from featavg.data import ClusterData as ClusterData
 from featavg.data import Points as Points
+from featavg.data import load_images as load_images
+from featavg.data import read_points as read_points
 from featavg.data import sample_clusters as sample_clusters
 from featavg.errors import InputError as InputError
 from featavg.model import BinaryNetwork as BinaryNetwork

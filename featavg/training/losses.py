@@ -9,7 +9,7 @@ from abc import ABC, abstractmethod
 from typing import Literal
 
 import numpy as np
-from scipy.special import expit, logsumexp
+from scipy.special import expit
 
 from featavg.arrays import Array, Ints
 from featavg.errors import InputError
@@ -36,15 +36,13 @@ class Loss(ABC):
 
     def log_mean(self, outputs: Array, target: Ints) -> float:
         """log (1/n) Σ_i ℓ_i."""
-        values = self.log_losses(outputs, target)
-        return float(logsumexp(values) - np.log(len(values)))
+        return float(_log_sum_exp(self.log_losses(outputs, target)) - np.log(len(target)))
 
 
 class _Binary(Loss):
     def margins(self, outputs: Array, target: Ints) -> Array:
         """y f."""
-        margins: Array = target * outputs[:, 0]
-        return margins
+        return target.astype(outputs.dtype) * outputs[:, 0]
 
 
 class Logistic(_Binary):
@@ -52,7 +50,7 @@ class Logistic(_Binary):
 
     def derivative(self, outputs: Array, target: Ints) -> Array:
         """−y σ(−y f)."""
-        return -(target * expit(-target * outputs[:, 0]))[:, None]
+        return -(target * expit(-self.margins(outputs, target)))[:, None].astype(outputs.dtype, copy=False)
 
     def log_losses(self, outputs: Array, target: Ints) -> Array:
         """log log(1 + exp(−y f))."""
@@ -64,8 +62,7 @@ class Exponential(_Binary):
 
     def derivative(self, outputs: Array, target: Ints) -> Array:
         """−y exp(−y f)."""
-        slope: Array = np.negative(target * np.exp(-target * outputs[:, 0]))[:, None]
-        return slope
+        return -(target * np.exp(-self.margins(outputs, target)))[:, None].astype(outputs.dtype, copy=False)
 
     def log_losses(self, outputs: Array, target: Ints) -> Array:
         """−y f."""
@@ -90,7 +87,7 @@ class CrossEntropy(Loss):
         rows = np.arange(len(target))
         rivals = outputs - outputs[rows, target][:, None]
         rivals[rows, target] = -np.inf
-        return _log_softplus(np.asarray(logsumexp(rivals, axis=1)))
+        return _log_softplus(_log_sum_exp(rivals))
 
     def margins(self, outputs: Array, target: Ints) -> Array:
         """F_y − max over the other classes."""
@@ -111,6 +108,13 @@ def loss_for(network: TwoLayerNetwork, name: LossName | None) -> Loss:
     if name is not None and name not in fitting:
         raise InputError(f"a {type(network).__name__} is trained with {' or '.join(fitting)} loss, got {name!r}")
     return LOSSES[name or fitting[0]]
+
+
+def _log_sum_exp(values: Array) -> Array:
+    """log Σ exp over the last axis; SciPy's knows complex numbers too, and takes as long as ten steps of training."""
+    top = values.max(axis=-1, keepdims=True)
+    total: Array = np.log(np.exp(values - top).sum(axis=-1))
+    return total + top[..., 0]
 
 
 def _log_softplus(values: Array) -> Array:

@@ -13,6 +13,8 @@ from featavg.training.watch import Team, Watch, teams
 
 # Above this many samples the Gram matrix would take more memory than it saves time.
 LARGEST_GRAM = 8192
+# A watch shorter than this costs more than the plain steps it saves.
+WORTH = 4
 
 
 class CoefficientMotion:
@@ -35,16 +37,13 @@ class CoefficientMotion:
         self.gram = self.x @ self.x.T + self.x.dtype.type(train_biases) if fits else None
         self.teams: list[Team] = []
         self.watch: Watch | None = None
-        self.plain_steps = self.patience = 4
+        self.plain_steps = self.patience = 8
 
     def outputs(self) -> Array:
         """F (sample, output) = ReLU(Z) Aᵀ + c."""
         if self.watch is None:
             return np.maximum(self.z, 0) @ self.second.T + self.output_bias
-        outputs = np.empty((len(self.x), len(self.second)), dtype=self.x.dtype)
-        outputs[:] = self.output_bias
-        self.watch.add_outputs(outputs)
-        return outputs
+        return self.watch.outputs((len(self.x), len(self.second))) + self.output_bias
 
     def slope(self, derivative: Array) -> Array:
         """G (sample, neuron) = (∂loss/∂F A) · 1[Z >= 0]."""
@@ -64,20 +63,26 @@ class CoefficientMotion:
 
     def advance(self, derivative: Array, eta: float) -> None:
         """Make one step of gradient descent; watch the active points alone while that provably changes nothing."""
-        if self.watch is None and self.gram is not None and self.plain_steps == 0:
+        if self.watch is not None:
+            if not self.watch.advance(derivative, eta):
+                self._look_again(self.watch)
+            return
+        slope = self.slope(derivative)
+        self.move(slope, self.product(slope), eta)
+        self.plain_steps -= 1
+        if self.gram is not None and self.plain_steps <= 0:
             self.teams = self.teams or teams(self.gram, self.second, derivative)
-            self.watch = Watch(self.gram, self.z, self.coefficients, self.teams)
-        if self.watch is None:
-            slope = self.slope(derivative)
-            self.move(slope, self.product(slope), eta)
-            self.plain_steps = max(self.plain_steps - 1, 0)
-        elif not self.watch.advance(derivative, eta):
-            # A watch that ended at once was not worth its start: wait longer before the next.
-            self.patience = 2 * self.patience if self.watch.steps < 8 else 0
-            self.plain_steps = self.patience
-            self.settle()
-            self.z = self.initial + self.product(self.coefficients)
-            self.watch = None
+            if self.teams:
+                self.watch = Watch(self.gram, self.z, self.coefficients, self.teams)
+
+    def _look_again(self, ended: Watch) -> None:
+        self.settle()
+        self.z = self.initial + self.product(self.coefficients)
+        # A watch that ended at once was not worth its start: wait longer before the next.
+        self.patience = 2 * self.patience if ended.steps < WORTH else self.patience
+        self.plain_steps = self.patience
+        assert self.gram is not None
+        self.watch = Watch(self.gram, self.z, self.coefficients, self.teams, ended) if ended.steps >= WORTH else None
 
     def settle(self) -> None:
         """Bring the coefficients up to date."""

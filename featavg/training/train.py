@@ -5,18 +5,20 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 
-from featavg.arrays import Array, Ints, labels_among
+from featavg.arrays import Array, Ints, finite_matrix, labels_among
 from featavg.data import ClusterData, Points
 from featavg.errors import InputError
 from featavg.model import BinaryNetwork, TwoLayerNetwork
 from featavg.training.losses import Loss, loss_for
 from featavg.training.motion import CoefficientMotion, PrimalMotion
-from featavg.training.rules import Adam, AdamMemory, GradientDescent, GradientFlow, Rule
-from featavg.training.trajectory import NetworkT, Trajectory
+from featavg.training.rules import Adam, AdamMemory, GradientDescent, GradientFlow, Rule, check_positive
+from featavg.training.trajectory import Trajectory
+
+NetworkT = TypeVar("NetworkT", bound=TwoLayerNetwork)
 
 Progress = Callable[[float, float], None]  # done, total
 # A mean loss this many times its first value will not come back.
@@ -32,6 +34,9 @@ class every:
     """Save every `interval` steps, and the last."""
 
     interval: int
+
+    def __post_init__(self) -> None:
+        check_positive("the interval between saved steps", self.interval)
 
 
 def train(
@@ -66,12 +71,14 @@ def train(
     ((51, 200, 4), True, 'finished')
     """
     rule = GradientDescent() if rule is None else rule
-    target = _check(network, data, rule)
+    target = _check(network, data, rule, dtype)
     loss = loss_for(network, rule.loss)
     primal = _is_primal(path, rule, data)
     goals = _goals(rule, save_at)
     moments = (_primal_moments if primal else _coefficient_moments)(network, data, rule, loss, target, goals, dtype)
-    return _collect(network, data, loss, target, moments, goals, primal, progress)
+    # A step size that diverges is told once, by a DivergenceWarning, and not by every operation it passes through.
+    with np.errstate(over="ignore", invalid="ignore"):
+        return _collect(network, data, loss, target, moments, goals, primal, progress)
 
 
 @dataclass(frozen=True)
@@ -182,6 +189,8 @@ def _collect(
         if len(kept) == len(goals):
             status = "finished"
             break
+    if not kept:
+        raise InputError("the outputs of this network are not finite at the start; scale its weights down")
     steps, times, log_losses, margins, moved, biases = (
         np.array(column, dtype=np.float64) for column in zip(*kept, strict=True)
     )
@@ -195,7 +204,12 @@ def _diverged(moment: Moment) -> str:
     return status
 
 
-def _check(network: TwoLayerNetwork, data: Points, rule: Rule) -> Ints:
+def _check(network: TwoLayerNetwork, data: Points, rule: Rule, dtype: Any) -> Ints:
+    if np.dtype(dtype) not in (np.float64, np.float32):
+        raise InputError(f"dtype must be float64 or float32, got {np.dtype(dtype)}")
+    if not len(data):
+        raise InputError("training needs at least one point, got none")
+    finite_matrix(data.x, "x", columns=network.weights.shape[1])
     if network.coordinates != data.coordinates:
         raise InputError(
             f"network and data must share coordinates, got {network.coordinates} and {data.coordinates}; "
@@ -233,7 +247,7 @@ def _goals(rule: Rule, save_at: every | Sequence[float] | None) -> Array:
     if not isinstance(rule, GradientFlow):
         wanted = np.round(wanted)
     goals = np.unique(np.concatenate([[0.0], wanted, [last]]))
-    if goals[0] < 0 or goals[-1] > last:
+    if not (goals[0] >= 0 and goals[-1] <= last):  # NaN is neither
         raise InputError(f"save_at must lie in 0 ... {last}, got {goals[0]} ... {goals[-1]}")
     return goals
 

@@ -12,18 +12,20 @@ from featavg.arrays import Array, Bools
 from featavg.data import Points
 from featavg.model import TwoLayerNetwork
 
-NetworkT = TypeVar("NetworkT", bound=TwoLayerNetwork)
+# Covariant: a run of a binary network is a run of a two-layer network.
+NetworkT = TypeVar("NetworkT", bound=TwoLayerNetwork, covariant=True)
+NetworkT_co = TypeVar("NetworkT_co", bound=TwoLayerNetwork, covariant=True)
 
 
 @dataclass(frozen=True)
-class Trajectory(Generic[NetworkT]):
+class Trajectory(Generic[NetworkT_co]):
     """The saved moments of a training run.
 
     In coefficient space w_r(t) = w_r(0) + Σ_i C_ir(t) x_i, and weights are computed when asked for; a primal run
     stores the weights and has no coefficients.
     """
 
-    initial: NetworkT
+    initial: NetworkT_co
     data: Points
     steps: Array  # (time,)  steps made until each saved moment
     times: Array  # (time,)  Σ η until then
@@ -41,6 +43,8 @@ class Trajectory(Generic[NetworkT]):
 
     def weights_at(self, t: int) -> Array:
         """W at the t-th saved moment: (neuron, axis)."""
+        if "weights" in self.__dict__:  # all of them have been asked for before
+            return self.weights[t]
         if self.coefficients is not None:
             return self.initial.weights + self.coefficients[t].T @ self.data.x
         assert self.stored_weights is not None
@@ -56,12 +60,12 @@ class Trajectory(Generic[NetworkT]):
         """W(t) − W(0): (time, neuron, axis)."""
         return self.weights - self.initial.weights
 
-    def at(self, t: int) -> NetworkT:
+    def at(self, t: int) -> NetworkT_co:
         """Return the network of the t-th saved moment."""
         return replace(self.initial, weights=self.weights_at(t), biases=self.biases[t])
 
     @property
-    def final(self) -> NetworkT:
+    def final(self) -> NetworkT_co:
         """The trained network."""
         return self.at(-1)
 

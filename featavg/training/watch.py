@@ -1,21 +1,23 @@
 """Exact steps that look only at the points where a neuron is on or could soon be.
 
 Neurons that drive the same output move almost alike: on most points of their class all of them are on, on most
-others none is. A group of such neurons splits the points in three, for as long as the split provably holds:
+others none is. A team of such neurons splits the points in three, for as long as the split provably holds:
 
-    on      every neuron of the group is on: they share one column of G up to a number, and only their sum is needed
+    on      every neuron of the team is on: they share one column of G up to a number, and only their sum is needed
     near    a neuron may come on or go off: followed one by one, but few points
     off     every neuron is off: G is zero there, and Z is not needed
 
-With s_j the sign of ΔC_j, which never changes since every loss here falls in the margin, a pre-activation rises by
-at most |(K_ij s_j)_+| · Σ_t η|G(t)| and falls by at most |(K_ij s_j)_-| · Σ_t η|G(t)| (Cauchy-Schwarz). So there is a
-Σ_t η|G(t)| up to which no point leaves `on` or `off`; when it is spent, everything is computed again from
-Z = Z(0) + K C. Nothing is approximated.
+With s_j the sign of ΔC_j, which never changes since every loss here falls in the margin and each neuron drives one
+output, a pre-activation rises by at most |(K_ij s_j)_+| · Σ_t η|G(t)| and falls by at most |(K_ij s_j)_-| · Σ_t η|G(t)|
+(Cauchy-Schwarz). So there is a Σ_t η|G(t)| up to which no point leaves `on` or `off`; when it is spent, everything is
+computed again from Z = Z(0) + K C. Nothing is approximated.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -30,105 +32,159 @@ GROWTH = 0.1
 
 @dataclass(frozen=True)
 class Team:
-    """Neurons whose second-layer columns are positive multiples of one direction, and how fast they can be moved."""
+    """Neurons that drive one output with one sign, and how fast they can be moved."""
 
     neurons: Ints
-    direction: Array  # (output,)  unit
-    scale: Array  # (neuron of the team,)
+    output: int
+    sign: int
+    scale: Array  # (neuron of the team,)  |A|
     rise: Array  # (sample,)  |(K_ij s_j)_+|
     fall: Array  # (sample,)  |(K_ij s_j)_-|
 
 
 def teams(gram: Array, second: Array, derivative: Array) -> list[Team]:
-    """Group the neurons by direction of their column in `second` (output, neuron); `derivative` gives the signs s."""
-    scale = np.linalg.norm(second, axis=0)
-    unit = (second / np.maximum(scale, np.finfo(second.dtype).tiny)).round(6)
-    directions, team_of = np.unique(unit, axis=1, return_inverse=True)
-    grows = (derivative @ directions < 0).astype(gram.dtype)  # (sample, team)  s_j = +1
-    up, down = np.maximum(gram, 0) ** 2, np.minimum(gram, 0) ** 2
-    rise = np.sqrt(up @ grows + down @ (1 - grows))
-    fall = np.sqrt(down @ grows + up @ (1 - grows))
-    members = [np.flatnonzero(team_of == t) for t in range(directions.shape[1])]
-    return [
-        Team(neurons, second[:, neurons[0]] / max(scale[neurons[0]], 1e-300), scale[neurons], rise[:, t], fall[:, t])
-        for t, neurons in enumerate(members)
-    ]
+    """Group the neurons by what they drive; no team where a neuron drives several outputs, or a sign s is not known.
+
+    `derivative` (sample, output) gives the signs: an output rises at a point where the loss falls in it.
+    """
+    if (np.count_nonzero(second, axis=0) > 1).any() or not derivative.all():
+        return []
+    tilt = np.abs(gram)
+    tilt *= gram
+    tilt = tilt @ -np.sign(derivative)
+    square = np.einsum("ij,ij->i", gram, gram)[:, None]
+    slack = len(gram) * np.finfo(gram.dtype).eps * square  # rounding may not make a bound too small
+    ahead, back = (np.sqrt(np.maximum(square + way * tilt, 0) / 2 + slack) for way in (1, -1))
+    found = []
+    for output, row in enumerate(second):
+        for sign, rise, fall in ((1, ahead, back), (-1, back, ahead)):
+            neurons = np.flatnonzero(sign * row > 0)
+            if len(neurons):
+                found.append(Team(neurons, output, sign, np.abs(row[neurons]), rise[:, output], fall[:, output]))
+    return found
 
 
 class Watch:
-    """All teams, from one split of the points to the next."""
+    """All teams, from one split of the points to the next.
 
-    def __init__(self, gram: Array, z: Array, coefficients: Array, members: list[Team]) -> None:
-        self.views = [_View(gram, z, coefficients, team) for team in members]
+    What they follow lies end to end in flat vectors, one seat for each team and point: a step is a few operations on
+    these and one product with a symmetric block of K for each team.
+    """
+
+    def __init__(
+        self, gram: Array, z: Array, coefficients: Array, members: list[Team], before: Watch | None = None
+    ) -> None:
+        earlier: Sequence[_View | None] = before.views if before else [None] * len(members)
+        pairs = zip(members, earlier, strict=True)
+        self.views: list[_View] = [_look(gram, z, coefficients, team, view) for team, view in pairs]
+        sizes = [len(view.points) for view in self.views]
+        ends = np.cumsum([0, *sizes]).tolist()
+        self.parts = [slice(start, end) for start, end in pairwise(ends)]
+        self.team_of = np.repeat(np.arange(len(members)), sizes)
+        self.cell = np.concatenate([view.team.output * len(gram) + view.points for view in self.views])
+        self.sign = np.array([team.sign for team in members], dtype=gram.dtype)[self.team_of]
+        self.weight = np.array([view.weight for view in self.views], dtype=gram.dtype)[self.team_of]
+        self.budget = np.array([view.budget for view in self.views])
+        self.sum = np.concatenate([view.start(z) for view in self.views])  # Σ_r |A_r| z_ir
+        self.moved = np.zeros_like(self.sum)  # Σ_r |A_r| ΔC_ir
         self.steps = 0
 
-    def add_outputs(self, outputs: Array) -> None:
-        """Add ReLU(Z) Aᵀ to (sample, output)."""
-        for view in self.views:
-            view.add_outputs(outputs)
+    def outputs(self, shape: tuple[int, int]) -> Array:
+        """ReLU(Z) Aᵀ: (sample, output)."""
+        height = np.maximum(self.sum, 0)  # Σ_r |A_r| ReLU(z_ir)
+        self.gain = self.weight * (self.sum >= 0)  # Σ_r A_r² over the neurons that are on
+        for view, part in zip(self.views, self.parts, strict=True):
+            if view.several:
+                view.tell_apart(self.sum[part], height[part], self.gain[part])
+        samples, outputs = shape
+        flat = np.bincount(self.cell, self.sign * height, minlength=samples * outputs)
+        return flat.reshape(outputs, samples).T.astype(self.sum.dtype, copy=False)
 
     def advance(self, derivative: Array, eta: float) -> bool:
-        """Make one step; False if the points have to be split anew."""
+        """Make one step from where `outputs` was called; False if the points have to be split anew."""
+        pull = eta * self.sign * derivative.T.reshape(-1)[self.cell]
+        step = pull * self.gain
+        for view, part in zip(self.views, self.parts, strict=True):
+            self.sum[part] -= view.product(step[part])
+            if view.several:
+                view.drift(pull[part], self.gain[part])
+        self.moved -= step
         self.steps += 1
-        held = [view.advance(derivative, eta) for view in self.views]  # every view steps, whatever the others say
-        return all(held)
+        self.budget -= np.sqrt(np.bincount(self.team_of, (pull * (self.gain > 0)) ** 2, minlength=len(self.views)))
+        return bool((self.budget > 0).all())
 
     def write(self, coefficients: Array) -> None:
-        """Write the coefficients where they belong: (sample, neuron)."""
-        for view in self.views:
-            view.write(coefficients)
+        """Add what was moved to the coefficients (sample, neuron)."""
+        for view, part in zip(self.views, self.parts, strict=True):
+            view.write(coefficients, self.moved[part])
+        self.moved[:] = 0.0
 
 
 class _View:
-    """What one team sees."""
+    """What one team follows: the points that are on, then the near ones.
 
-    def __init__(self, gram: Array, z: Array, coefficients: Array, team: Team) -> None:
+    On a near point z_ir = |A_r| Σ_q |A_q| z_iq / |A|² + apart_ir; a neuron alone is never apart.
+    """
+
+    def __init__(self, gram: Array, team: Team, on: Ints, near: Ints) -> None:
         self.team = team
-        own, moved = z[:, team.neurons], coefficients[:, team.neurons]
-        lowest, highest = own.min(axis=1), own.max(axis=1)
-        reach = GROWTH * np.linalg.norm(moved, axis=0).max()
-        on, off = lowest > reach * team.fall, highest < -reach * team.rise
-        self.on, self.near = np.flatnonzero(on), np.flatnonzero(~(on | off))
-        rows = gram[self.on]
-        self.on_on: Any = np.asfortranarray(rows[:, self.on])
-        self.on_near = rows[:, self.near]
-        self.near_near = gram[np.ix_(self.near, self.near)]
+        self.on, self.near = on, near
+        self.points = np.concatenate([on, near])
+        self.off = np.setdiff1d(np.arange(len(gram)), self.points)
+        self.gram = gram[np.ix_(self.points, self.points)]
         self.symv = dsymv if gram.dtype == np.float64 else ssymv
-        self.active = own[self.on] @ team.scale  # Σ_r |A_r| z_ir of the points that are on
         self.weight = team.scale @ team.scale
-        self.z = own[self.near]
-        self.shared = np.zeros_like(self.active)
-        self.moved = moved[self.near]
-        self.budget = _budget(lowest[on], team.fall[on], -highest[off], team.rise[off]) / team.scale.max()
+        self.several = len(team.scale) > 1
+        self.budget = 0.0  # Σ η|∂loss/∂F| that may still be spent
 
-    def add_outputs(self, outputs: Array) -> None:
-        near = np.maximum(self.z, 0) @ self.team.scale
-        for output in np.flatnonzero(self.team.direction):
-            outputs[self.on, output] += self.team.direction[output] * self.active
-            outputs[self.near, output] += self.team.direction[output] * near
+    def reach(self, lowest: Array, highest: Array) -> float:
+        """Σ η|G| up to which no point can leave `on` or `off`, given the extreme pre-activations of the team."""
+        distance = np.concatenate([lowest[self.on], -highest[self.off]])
+        speed = np.concatenate([self.team.fall[self.on], self.team.rise[self.off]])
+        return float(np.min(distance / np.maximum(speed, np.finfo(speed.dtype).tiny), initial=np.inf))
 
-    def advance(self, derivative: Array, eta: float) -> bool:
-        """One step; False if the split may not hold after it."""
-        team = self.team
-        step = eta * (derivative @ team.direction)
-        on, near = step[self.on], step[self.near]
-        each = np.multiply.outer(near, team.scale) * (self.z >= 0)
-        if len(on):
-            self.active -= self.weight * self.symv(1.0, self.on_on, on) + self.on_near @ (each @ team.scale)
-            self.z -= np.multiply.outer(on @ self.on_near, team.scale)
-            self.shared -= on
-        self.z -= self.near_near @ each
-        self.moved -= each
-        self.budget -= np.sqrt(on @ on + near @ near)
-        return bool(self.budget > 0)
+    def start(self, z: Array) -> Array:
+        """Take up Z (sample, neuron); return Σ_r |A_r| z_ir of the points followed."""
+        together = z[np.ix_(self.points, self.team.neurons)] @ self.team.scale
+        near = z[np.ix_(self.near, self.team.neurons)]
+        self.apart = near - self._shared(together[len(self.on) :])
+        self.moved_apart = np.zeros_like(self.apart)
+        return together
 
-    def write(self, coefficients: Array) -> None:
-        coefficients[np.ix_(self.on, self.team.neurons)] += np.multiply.outer(self.shared, self.team.scale)
-        coefficients[np.ix_(self.near, self.team.neurons)] = self.moved
-        self.shared[:] = 0.0
+    def tell_apart(self, together: Array, height: Array, gain: Array) -> None:
+        """Set `height` and `gain` of the near points, where the neurons of a team differ."""
+        z = self._shared(together[len(self.on) :]) + self.apart
+        self.active = z >= 0
+        height[len(self.on) :] = np.maximum(z, 0) @ self.team.scale
+        gain[len(self.on) :] = self.active @ self.team.scale**2
+
+    def product(self, step: Array) -> Any:
+        return self.symv(1.0, self.gram.T, step) if len(step) else step
+
+    def drift(self, pull: Array, gain: Array) -> None:
+        """Move the neurons apart: by the part of their steps on near points that they do not share."""
+        first = len(self.on)
+        own = np.multiply.outer(pull[first:], self.team.scale) * self.active
+        own -= self._shared(pull[first:] * gain[first:])
+        self.apart -= self.gram[first:, first:] @ own
+        self.moved_apart -= own
+
+    def write(self, coefficients: Array, moved: Array) -> None:
+        coefficients[np.ix_(self.points, self.team.neurons)] += self._shared(moved)
+        coefficients[np.ix_(self.near, self.team.neurons)] += self.moved_apart
+        self.moved_apart[:] = 0.0
+
+    def _shared(self, together: Array) -> Array:
+        return np.multiply.outer(together / self.weight, self.team.scale)
 
 
-def _budget(above: Array, fall: Array, below: Array, rise: Array) -> float:
-    """Σ η|G| at which the first point could leave `on` or `off`."""
-    distance, speed = np.concatenate([above, below]), np.concatenate([fall, rise])
-    return float(np.min(distance / np.maximum(speed, np.finfo(speed.dtype).tiny), initial=np.inf))
+def _look(gram: Array, z: Array, coefficients: Array, team: Team, view: _View | None) -> _View:
+    """Keep the view of a team while it is good for a while, or split the points anew."""
+    own = z[:, team.neurons]
+    lowest, highest = own.min(axis=1), own.max(axis=1)
+    wanted = GROWTH * float(np.linalg.norm(coefficients[:, team.neurons], axis=0).max())
+    if view is None or view.reach(lowest, highest) < wanted / 2:
+        on, off = lowest > wanted * team.fall, highest < -wanted * team.rise
+        view = _View(gram, team, np.flatnonzero(on), np.flatnonzero(~(on | off)))
+    view.budget = view.reach(lowest, highest) / float(team.scale.max())
+    return view

@@ -1,0 +1,43 @@
+"""The paper's synthetic setting (Section 5, Fig. 2a-b and Fig. 3 left), shared by the claims about it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from featavg.data import ClusterData, sample_clusters
+from featavg.model import BinaryNetwork, MulticlassNetwork
+from featavg.training import GradientDescent, Trajectory, train
+
+TEST_SEED = 10_000  # added to the seed of the training sample, so that test points are independent of it
+NETWORK_SEED = 20_000
+
+
+@dataclass(frozen=True)
+class Setting:
+    """k = 10 clusters in d = 3072, n = 1000 points, α = σ = 1, T = 100 steps of η = 1e-3, weights from N(0, 1e-10)."""
+
+    clusters: int = 10
+    dim: int = 3072
+    samples: int = 1000
+    neurons_per_class: int = 5  # m of the binary network; the k-class network has one neuron a class
+    steps: int = 100
+    seeds: int = 5
+
+    def data(self, seed: int, **options: Any) -> ClusterData:
+        """Return the training sample of this seed."""
+        return sample_clusters(self.clusters, self.dim, self.samples, seed=seed, **options)
+
+    def test(self, data: ClusterData, seed: int, points: int = 1000) -> ClusterData:
+        """Return fresh points around the same centers."""
+        return data.resample(points, seed=TEST_SEED + seed)
+
+    def coarse(self, data: ClusterData, seed: int, save_at: Any = None) -> Trajectory[BinaryNetwork]:
+        """Train the binary network on the coarse labels."""
+        start = BinaryNetwork.random(data, self.neurons_per_class, seed=NETWORK_SEED + seed)
+        return train(start, data, GradientDescent(steps=self.steps), save_at=save_at)
+
+    def fine(self, data: ClusterData, seed: int, save_at: Any = None) -> Trajectory[MulticlassNetwork]:
+        """Train the k-class network, one neuron a class, on the fine labels."""
+        start = MulticlassNetwork.random(data, 1, seed=NETWORK_SEED + seed)
+        return train(start, data, GradientDescent(steps=self.steps), save_at=save_at)

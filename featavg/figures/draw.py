@@ -1,0 +1,33 @@
+"""Turns the drawings that a record holds in words into figures."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from matplotlib.figure import Figure
+
+from featavg.errors import InputError
+from featavg.figures.curves import curves
+from featavg.figures.dots import dots
+from featavg.figures.heatmap import heatmap
+from featavg.figures.scaling import scaling
+from featavg.record import Drawing
+
+KINDS: dict[str, Callable[..., Figure]] = {"curves": curves, "dots": dots, "heatmap": heatmap, "scaling": scaling}
+
+
+def draw(drawing: Drawing, arrays: Mapping[str, Any]) -> Figure:
+    """Draw one drawing of a record from the arrays of that record.
+
+    >>> drawing = Drawing("curves", {"x": "time", "y": "loss"}, caption="It falls.", options={"log_y": True})
+    >>> draw(drawing, {"time": [0, 1, 2], "loss": [1.0, 0.1, 0.01]}).axes[0].get_yscale()
+    'log'
+    """
+    if drawing.kind not in KINDS:
+        raise InputError(f"a drawing must be one of {', '.join(KINDS)}, got {drawing.kind!r}")
+    chosen = {argument: arrays[name] for argument, name in drawing.arrays.items()}
+    try:
+        return KINDS[drawing.kind](**chosen, **drawing.options, caption=drawing.caption)
+    except TypeError as error:
+        raise InputError(f"the drawing {drawing.caption!r} cannot be drawn ({error})") from None

@@ -1,0 +1,168 @@
+"""Records on disk: NAME.json to read, NAME.npz for the arrays; both whole, or the record is not there.
+
+The JSON is put in place last and holds the hash of the npz: a record is complete if and only if its JSON is there and
+the hash fits. The same arrays always give the same bytes, so a diff of committed records shows the science moving.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import math
+import os
+import zipfile
+from collections.abc import Mapping
+from dataclasses import asdict, fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from featavg.errors import InputError
+from featavg.record.claim import Claim
+from featavg.record.record import Drawing, Record
+
+FORMAT = "featavg record"
+VERSION = 1
+
+
+def write_record(record: Record, folder: str | os.PathLike[str]) -> Path:
+    """Write NAME.npz, then NAME.json into `folder`, and return the path of the JSON.
+
+    >>> import tempfile
+    >>> claim = Claim.exact(2.0, "Two is two.", source="Peano", expected=2, tolerance=0, tolerance_reason="exact")
+    >>> record = Record("two", "Two is two", config={}, seeds=(0,), claims=(claim,), arrays={"x": [1, 2]})
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     read_record(write_record(record, folder)).claims == record.claims
+    True
+    """
+    folder = Path(folder)
+    packed = _pack(record.arrays)
+    text = json.dumps(_as_json(record, packed), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+    path = folder / f"{record.name}.json"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        _replace_in_order({path.with_suffix(".npz"): packed, path: text.encode()})
+    except OSError as error:
+        raise InputError(f"cannot write the record {path} ({error.strerror}); choose another folder") from None
+    return path
+
+
+def read_record(path: str | os.PathLike[str]) -> Record:
+    """Read a record that `write_record` wrote, refusing what is damaged, incomplete or of another version."""
+    path = Path(path)
+    content = _read_json(path)
+    packed = _read_npz(path.with_suffix(".npz"), content.get("npz_sha256"))
+    try:
+        return Record(
+            claims=tuple(_claim(item) for item in content["claims"]),
+            drawings=tuple(Drawing(**item) for item in content["drawings"]),
+            arrays=_unpack(packed),
+            **{name: content[name] for name in _PLAIN},
+        )
+    except (KeyError, TypeError, ValueError, AttributeError, zipfile.BadZipFile, EOFError) as error:
+        raise InputError(f"{path} is no whole record ({_brief(error)}); run its claim again") from None
+
+
+def read_folder(folder: str | os.PathLike[str]) -> tuple[list[Record], list[str]]:
+    """Read every record in `folder`, by name; with them, one sentence for each that could not be read."""
+    folder = Path(folder)
+    if not folder.is_dir():
+        raise InputError(f"no folder of records at {folder}; make one with `featavg reproduce -o {folder}`")
+    records, complaints = [], []
+    for path in sorted(folder.glob("*.json")):
+        try:
+            records.append(read_record(path))
+        except InputError as error:
+            complaints.append(str(error))
+    return records, complaints
+
+
+def claim_as_json(claim: Claim) -> dict[str, Any]:
+    """Return the claim as JSON values with its verdict; an end of the interval at infinity is null."""
+    ends = [end if math.isfinite(end) else None for end in claim.interval]
+    return {**asdict(claim), "interval": ends, "verdict": claim.verdict}
+
+
+_PLAIN = ("name", "title", "config", "seeds", "notes", "seconds", "versions", "commit")
+
+
+def _as_json(record: Record, packed: bytes) -> dict[str, Any]:
+    return {
+        "format": FORMAT,
+        "version": VERSION,
+        **{name: getattr(record, name) for name in _PLAIN},
+        "claims": [claim_as_json(claim) for claim in record.claims],
+        "drawings": [asdict(drawing) for drawing in record.drawings],
+        "npz_sha256": hashlib.sha256(packed).hexdigest(),
+    }
+
+
+def _replace_in_order(contents: Mapping[Path, bytes]) -> None:
+    """Write all beside their targets first, so that what can fail or take long happens before anything is replaced."""
+    partial = {target: target.with_name(f".{target.name}.{os.getpid()}.partial") for target in contents}
+    try:
+        for target, data in contents.items():
+            partial[target].write_bytes(data)
+        for target in contents:
+            os.replace(partial[target], target)
+    finally:
+        for leftover in partial.values():
+            leftover.unlink(missing_ok=True)
+
+
+def _claim(item: Mapping[str, Any]) -> Claim:
+    low, high = item["interval"]
+    ends = (-math.inf if low is None else low, math.inf if high is None else high)
+    # The verdict in the file is for human readers; it is computed anew from the numbers.
+    known = {name.name for name in fields(Claim)} - {"interval"}
+    return Claim(interval=ends, **{name: item[name] for name in known})
+
+
+def _read_json(path: Path) -> dict[str, Any]:
+    try:
+        content = json.loads(path.read_bytes())
+    except FileNotFoundError:
+        raise InputError(f"no record at {path}; make it with `featavg reproduce`") from None
+    except OSError as error:
+        raise InputError(f"cannot read the record {path} ({error.strerror})") from None
+    except ValueError:
+        raise InputError(f"{path} is cut short or no record; run its claim again") from None
+    if not isinstance(content, dict) or content.get("format") != FORMAT:
+        raise InputError(f"{path} is no featavg record; give a file or folder that `featavg reproduce` wrote")
+    if content.get("version") != VERSION:
+        found = content.get("version")
+        raise InputError(f"{path} is a record of version {found}, this featavg reads {VERSION}; run its claim again")
+    return content
+
+
+def _read_npz(path: Path, expected_hash: object) -> bytes:
+    try:
+        packed = path.read_bytes()
+    except OSError:
+        raise InputError(f"the arrays {path} of a record are missing; copy them too or run its claim again") from None
+    if hashlib.sha256(packed).hexdigest() != expected_hash:
+        raise InputError(f"the arrays {path} are cut short or of another run than their JSON; run the claim again")
+    return packed
+
+
+def _pack(arrays: Mapping[str, Any]) -> bytes:
+    """An npz without the time of day in it, which `numpy.savez` would store."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name in sorted(arrays):
+            entry = io.BytesIO()
+            np.lib.format.write_array(entry, np.asarray(arrays[name]), allow_pickle=False)
+            info = zipfile.ZipInfo(f"{name}.npy", date_time=(1980, 1, 1, 0, 0, 0))
+            archive.writestr(info, entry.getvalue(), zipfile.ZIP_DEFLATED)
+    return buffer.getvalue()
+
+
+def _unpack(packed: bytes) -> dict[str, Any]:
+    with np.load(io.BytesIO(packed), allow_pickle=False) as file:
+        return dict(file)
+
+
+def _brief(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}".splitlines()[0]

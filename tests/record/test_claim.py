@@ -1,0 +1,106 @@
+"""The verdict follows from the numbers alone, by the rule at the head of featavg/record/claim.py."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from featavg import InputError
+from featavg.record import FAMILY, LEVEL, Claim, count_verdicts, interval
+
+
+def claim(low, high, relation="near", *, expected=10.0, tolerance=1.0, **fields):
+    measured = 0.0 if math.isinf(low) else (low + high) / 2
+    return Claim(
+        "Text.",
+        "Theorem 1",
+        expected,
+        measured,
+        (low, high),
+        tolerance,
+        "reason",
+        relation=relation,
+        **fields,
+    )
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "near", "at_least", "at_most"),
+    [
+        (9.5, 10.5, "holds", "holds", "holds"),
+        (9.0, 11.0, "holds", "holds", "holds"),  # the border belongs to the region
+        (8.0, 9.0, "open", "open", "holds"),
+        (11.0, 12.0, "open", "holds", "open"),
+        (8.5, 9.5, "open", "open", "holds"),
+        (10.5, 11.5, "open", "holds", "open"),
+        (8.0, 12.0, "open", "open", "open"),
+        (7.0, 8.9, "fails", "fails", "holds"),
+        (11.1, 12.0, "fails", "holds", "fails"),
+        (-math.inf, math.inf, "open", "open", "open"),
+    ],
+)
+def test_the_interval_against_the_accepted_region_gives_the_verdict(low, high, near, at_least, at_most):
+    assert claim(low, high, "near").verdict == near
+    assert claim(low, high, "at least").verdict == at_least
+    assert claim(low, high, "at most").verdict == at_most
+
+
+def test_vacuous_is_only_what_holds():
+    assert claim(1, 2, "at most", vacuous="the constant is 10⁶").verdict == "vacuous"
+    assert claim(20, 21, "at most", vacuous="the constant is 10⁶").verdict == "fails"
+    assert claim(10, 12, "at most", vacuous="the constant is 10⁶").verdict == "open"
+
+
+def test_interval_is_student_t_of_the_mean():
+    values = np.random.default_rng(0).normal(3, 2, 7)
+    expected = stats.t.interval(0.99, 6, loc=values.mean(), scale=stats.sem(values))
+    np.testing.assert_allclose(interval(values, 0.99), expected, rtol=1e-12)
+
+
+def test_the_level_corrects_for_the_whole_family_of_claims():
+    assert pytest.approx(0.05 / FAMILY) == 1 - LEVEL
+    wide, narrow = interval([1, 2, 3, 4, 5]), interval([1, 2, 3, 4, 5], 0.95)
+    assert wide[0] < narrow[0] < narrow[1] < wide[1]
+
+
+def test_one_seed_settles_nothing_and_equal_seeds_settle_it():
+    fields = {"source": "s", "expected": 0.3, "tolerance": 0.1, "tolerance_reason": "r"}
+    assert Claim.over_seeds([0.3], "One.", **fields).verdict == "open"
+    same = Claim.over_seeds([0.1 + 0.2] * 7, "Same.", **fields)
+    assert same.verdict == "holds"
+    assert Claim.exact(0.5, "Exact.", **fields).verdict == "fails"
+
+
+def test_numpy_scalars_become_plain_floats():
+    made = Claim.exact(np.float64(2), "Two.", source="s", expected=np.int64(2), tolerance=0, tolerance_reason="r")
+    assert (type(made.measured), type(made.expected), type(made.interval[0])) == (float, float, float)
+
+
+def test_counting_keeps_the_order_of_verdicts():
+    counts = count_verdicts([claim(9.5, 10.5), claim(20, 21), claim(9.5, 10.5)])
+    assert list(counts.items()) == [("holds", 2), ("fails", 1), ("open", 0), ("vacuous", 0)]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"measured": math.nan}, "measured of the claim 'Text.' must be a finite number"),
+        ({"published": math.inf}, "published of the claim"),
+        ({"interval": (3.0, 4.0)}, "must hold 10"),
+        ({"interval": (math.nan, math.nan)}, "must hold 10"),
+        ({"tolerance": -1.0}, "must not be negative"),
+        ({"tolerance_reason": " "}, "reason for its tolerance"),
+        ({"relation": "about"}, "near, at least, at most"),
+    ],
+)
+def test_a_claim_without_evidence_is_refused(change, message):
+    whole = {"text": "Text.", "source": "s", "expected": 10, "measured": 10, "interval": (9, 11)}
+    with pytest.raises(InputError, match=message):
+        Claim(**{**whole, "tolerance": 1, "tolerance_reason": "r", **change})
+
+
+@pytest.mark.parametrize(("values", "level"), [([], 0.95), ([1, math.nan], 0.95), ([1, 2], 1.0)])
+def test_no_interval_from_nothing(values, level):
+    with pytest.raises(InputError):
+        interval(values, level)

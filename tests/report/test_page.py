@@ -1,0 +1,129 @@
+"""The page is one file, safe whatever the records say, and says what the records say."""
+
+import re
+import subprocess
+import sys
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+
+from featavg import InputError
+from featavg.record import Claim, Drawing, Record
+from featavg.report import page, write_report
+
+EVIL = "<script>alert('&')</script>\"><img src=http://x.y/z onerror=a>"
+VOID = {"meta", "br", "img", "link", "input"}
+
+
+def make_record(name="toy", text="The cosine is 1/√5.", words="plain"):
+    fields = {"source": words, "expected": 0.447, "tolerance": 0.02, "tolerance_reason": words, "how": words}
+    claims = (
+        Claim.over_seeds([0.441, 0.443, 0.442] * 4, text, published=0.44, unit=words, **fields),
+        Claim.exact(9.0, "It fails.", **fields),
+        Claim.exact(0.1, "It says nothing.", relation="at most", vacuous=words, **fields),
+        Claim.over_seeds([0.4], "It is open.", **fields),
+    )
+    drawings = (
+        Drawing("heatmap", {"values": "square"}, f"A square. {words}", {"title": words, "row_labels": [words, "b"]}),
+        Drawing("curves", {"x": "x", "y": "x"}, f"A line. {words}", {"labels": [words]}),
+    )
+    arrays = {"square": np.eye(2), "x": np.arange(3)}
+    config = {"dim": 3072, "words": words}
+    return Record(name, f"Toy {words}", config, (0, 1, 2), claims, arrays, drawings, (f"Note {words}",))
+
+
+class Structure(HTMLParser):
+    """Collects ids and links, and fails where an element is not closed in order."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.open, self.ids, self.links, self.tags = [], [], [], []
+        self.feed(text)
+        assert self.open == []
+
+    def handle_starttag(self, tag, attributes):
+        values = dict(attributes)
+        self.tags.append(tag)
+        self.ids += [values["id"]] if "id" in values else []
+        self.links += [values[name] for name in ("href", "xlink:href", "src") if name in values]
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attributes):
+        self.handle_starttag(tag, attributes)
+        if tag not in VOID:
+            self.open.pop()
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+
+@pytest.fixture(scope="module")
+def text():
+    return page([make_record("alpha"), make_record("beta")])
+
+
+def test_the_page_needs_no_other_file_and_no_network(text):
+    assert not re.search(r"https?:|@import|url\((?!#)", text)
+    structure = Structure(text)
+    assert not {"script", "link", "img", "iframe", "object"} & set(structure.tags)
+    assert all(link.startswith(("#", "data:image/png;base64,")) for link in structure.links)
+
+
+def test_ids_are_unique_and_every_link_arrives(text):
+    structure = Structure(text)
+    assert len(set(structure.ids)) == len(structure.ids)
+    assert {link[1:] for link in structure.links if link.startswith("#")} <= set(structure.ids)
+    assert set(re.findall(r"url\(#([^)]*)\)", text)) <= set(structure.ids)
+
+
+def test_whatever_a_record_says_is_text():
+    hostile = page([make_record(text=EVIL, words=EVIL)])
+    tags = set(Structure(hostile).tags)
+    assert not {"script", "img"} & tags
+    assert hostile.count("&lt;script&gt;") >= 12
+
+
+def test_summary_and_table_show_the_numbers(text):
+    assert "8 claims in 2 experiments: 2 hold, 2 fail, 2 open, 2 vacuous." in text
+    row = text[text.index("The cosine is") : text.index("</tr>", text.index("The cosine is"))]
+    for cell in ("≈ 0.447", ">0.442<", "0.4", ">0.02<", ">0.44<", ">holds<"):
+        assert cell in row, cell
+    assert "−∞ … ∞" in text
+    assert "Student-t over seeds at level 1 − 0.05/200" in text
+
+
+def test_each_record_has_its_figures_captions_and_origin(text):
+    section = text[text.index("<section id='beta'>") :]
+    assert section.count("<svg") == section.count("<figcaption>") == 3
+    for part in ("A square. plain", "A line. plain", "Note plain", "3072", "0, 1, 2", "numpy", "commit"):
+        assert part in section, part
+
+
+def test_figures_take_the_ink_of_the_page_and_keep_text_as_text(text):
+    assert "#24292f" not in text
+    assert "currentColor" in text
+    assert re.search(r"<text[^>]*>neuron</text>", text)
+
+
+def test_the_same_records_give_the_same_page(text):
+    assert page([make_record("alpha"), make_record("beta")]) == text
+
+
+def test_a_record_without_claims_or_drawings_is_a_section():
+    bare = Record("bare", "Nothing yet", {}, (), ())
+    assert "0 claims in 1 experiment: no claims." in page([bare])
+
+
+def test_the_page_is_written_whole_or_refused(tmp_path):
+    path = write_report([make_record()], tmp_path / "new" / "report.html")
+    assert path.read_text(encoding="utf-8").endswith("</html>\n")
+    assert [file.name for file in path.parent.iterdir()] == ["report.html"]
+    with pytest.raises(InputError, match="cannot write the report"):
+        write_report([make_record()], path / "below" / "report.html")
+
+
+def test_the_report_sees_only_records():
+    script = "import sys, featavg.report; print([m for m in sys.modules if m.startswith('featavg.exp')])"
+    assert subprocess.check_output([sys.executable, "-c", script], text=True).strip() == "[]"
