@@ -1,0 +1,34 @@
+from .analysis import activation_stability as activation_stability
+from .analysis import alignment as alignment
+from .analysis import assumptions as assumptions
+from .analysis import averaging_index as averaging_index
+from .analysis import averaging_p_value as averaging_p_value
+from .analysis import decompose as decompose
+from .analysis import decompose_weights as decompose_weights
+from .analysis import derivative_balance as derivative_balance
+from .analysis import equivalent_weights as equivalent_weights
+from .analysis import gradient_norms as gradient_norms
+from .analysis import normalized_margin as normalized_margin
+from .analysis import reconstruct as reconstruct
+from .data import ClusterData as ClusterData
+from .data import Points as Points
+from .data import load_images as load_images
+from .data import read_points as read_points
+from .data import sample_clusters as sample_clusters
+from .errors import InputError as InputError
+from .model import BinaryNetwork as BinaryNetwork
+from .model import MulticlassNetwork as MulticlassNetwork
+from .model import as_network as as_network
+from .model import averaging_network as averaging_network
+from .model import decoupled_network as decoupled_network
+from .model import filtered_network as filtered_network
+from .model import load_network as load_network
+from .model import save_network as save_network
+from .training import Adam as Adam
+from .training import GradientDescent as GradientDescent
+from .training import GradientFlow as GradientFlow
+from .training import Trajectory as Trajectory
+from .training import every as every
+from .training import train as train
+
+__version__: str
