@@ -24,6 +24,13 @@ from .model import decoupled_network as decoupled_network
 from .model import filtered_network as filtered_network
 from .model import load_network as load_network
 from .model import save_network as save_network
+from .robustness import Budget as Budget
+from .robustness import RadiusBracket as RadiusBracket
+from .robustness import is_robust as is_robust
+from .robustness import robust_accuracy as robust_accuracy
+from .robustness import robust_curve as robust_curve
+from .robustness import robust_radius as robust_radius
+from .robustness import targeted_radius as targeted_radius
 from .training import Adam as Adam
 from .training import GradientDescent as GradientDescent
 from .training import GradientFlow as GradientFlow

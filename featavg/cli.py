@@ -113,6 +113,21 @@ def report(
     typer.echo(write_report(records, output))
 
 
+data = typer.Typer(no_args_is_help=True, help="Data sets: get them once, checked, into the cache.")
+app.add_typer(data, name="data")
+
+
+@data.command("fetch")
+def fetch_data(name: Annotated[str, typer.Argument(help="mnist, fashion-mnist or cifar10.")]) -> None:
+    """Get a data set, check its hashes, and keep it in the cache."""
+    from featavg.data import fetch
+    from featavg.terminal import Download
+
+    with Download() as download:
+        folder = fetch(name, download.tell)
+    typer.echo(folder)
+
+
 def _conclude(outcomes: list[Outcome], folder: Path, as_json: bool) -> None:
     """Write the report of everything in `folder`, then print the verdicts of this run."""
     from featavg.record import read_folder

@@ -8,10 +8,11 @@ from types import TracebackType
 from typing import Any
 
 from rich.console import Console, RenderableType
-from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, DownloadColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 from rich.table import Table
 from rich.text import Text
 
+from featavg.data import is_cached
 from featavg.experiments import Experiment, Outcome
 from featavg.experiments import Progress as Report
 from featavg.record import Record, claim_as_json, count_verdicts
@@ -25,14 +26,18 @@ from featavg.record.words import (
 )
 
 COLOURS = {"holds": "green", "fails": "red", "open": "yellow", "vacuous": "cyan"}
+WIDE = 160
 
 
 def show(content: RenderableType) -> None:
-    """Print to the output, as wide as the content when nobody's screen limits it."""
-    console = Console(highlight=False)
-    if not console.is_terminal:
-        console = Console(highlight=False, width=160)
-    console.print(content)
+    """Print to the output."""
+    Console(highlight=False, width=_width()).print(content)
+
+
+def _width() -> int:
+    """The width of the screen; a file or a pipe has room enough."""
+    console = Console()
+    return console.width if console.is_terminal else WIDE
 
 
 def complain(sentence: str) -> None:
@@ -47,27 +52,35 @@ def claims_table(experiments: Sequence[Experiment]) -> RenderableType:
     table = Table("claim", "title", "cost", "needs", box=None, pad_edge=False)
     for found in experiments:
         cost = f"{'quick' if found.quick else 'long'}, {found.seconds:g} s"
-        table.add_row(Text(found.name), Text(found.title), cost, Text(", ".join(found.needs) or "–"))
+        table.add_row(Text(found.name), Text(found.title), cost, Text(", ".join(map(_at_hand, found.needs)) or "–"))
     return table
 
 
+def _at_hand(name: str) -> str:
+    return name if is_cached(name) else f"{name} (not here yet: featavg data fetch {name})"
+
+
 def verdict_table(records: Sequence[Record]) -> RenderableType:
-    """Return a row for each claim of the records, and the summary as its title."""
+    """Return a row for each claim of the records under a summary; a narrow screen leaves the rest to the report."""
+    columns = ["record", "claim", "expected", "measured", "interval", "tolerance", "published", "verdict"]
+    if _width() < 120:
+        columns = ["claim", "expected", "measured", "verdict"]
     table = Table(title=summary(records), title_justify="left", box=None, pad_edge=False)
-    for column in ("record", "claim", "expected", "measured", "interval", "tolerance", "published", "verdict"):
+    for column in columns:
         table.add_column(column, overflow="fold", no_wrap=column in ("measured", "verdict"))
     for record in records:
         for claim in record.claims:
-            table.add_row(
-                Text(record.name),
-                Text(claim.text),
-                Text(expected_text(claim)),
-                number(claim.measured),
-                interval_text(claim),
-                number(claim.tolerance),
-                published_text(claim),
-                Text(claim.verdict, style=COLOURS[claim.verdict]),
-            )
+            cells: dict[str, Text | str] = {
+                "record": Text(record.name),
+                "claim": Text(claim.text),
+                "expected": Text(expected_text(claim)),
+                "measured": number(claim.measured),
+                "interval": interval_text(claim),
+                "tolerance": number(claim.tolerance),
+                "published": published_text(claim),
+                "verdict": Text(claim.verdict, style=COLOURS[claim.verdict]),
+            }
+            table.add_row(*(cells[column] for column in columns))
     return table
 
 
@@ -130,3 +143,28 @@ class Bars:
         record = outcome.record
         how = "reused" if outcome.reused else f"{record.seconds:.1f} s"
         self._progress.console.print(Text(f"{record.name}: {how}, {verdict_counts(record.claims)}"))
+
+
+class Download:
+    """A bar while a data set is fetched; it only pulses where a package client does not say how much there is."""
+
+    def __init__(self) -> None:
+        console = Console(stderr=True, highlight=False)
+        columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn())
+        self._progress = Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
+        self._tasks: dict[str, TaskID] = {}
+
+    def __enter__(self) -> Download:
+        self._progress.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._progress.stop()
+
+    def tell(self, what: str, done: int, total: int | None) -> None:
+        """`done` bytes of `total` have come."""
+        if what not in self._tasks:
+            self._tasks[what] = self._progress.add_task(what, total=total)
+        self._progress.update(self._tasks[what], completed=done, total=total)

@@ -30,7 +30,9 @@ def heatmap(
     scale_label: str = "cosine",
     title: str = "",
 ) -> Figure:
-    """Draw `values` (row, column) on colours centred at 0, with a line before each row and column in the blocks.
+    """Draw `values` (row, column) as colours, with a line before each row and column in the blocks.
+
+    Colours are centred at 0 if a value is negative, and begin at 0 otherwise.
 
     >>> heatmap([[0.4, -0.1], [-0.1, 0.4]], caption="Two neurons, two clusters.").get_label()
     'Two neurons, two clusters.'
@@ -44,7 +46,9 @@ def heatmap(
     below = max(map(len, column_labels), default=0) / 18
     size = max(3.6, 2.2 + beside + cell * width), max(2.4, 1.3 + below + cell * 0.8 * height)
     figure, axes = sheet(caption, *size)
-    mesh = axes.pcolormesh(matrix, cmap="RdBu_r", vmin=-largest, vmax=largest, edgecolors="face", linewidth=0.4)
+    signed = matrix.min(initial=0.0) < 0
+    colours, lowest = ("RdBu_r", -largest) if signed else ("Reds", 0.0)
+    mesh = axes.pcolormesh(matrix, cmap=colours, vmin=lowest, vmax=largest, edgecolors="face", linewidth=0.4)
     axes.invert_yaxis()
     _label_cells(axes.xaxis, one_label_each(column_labels, width, "column_labels"))
     _label_cells(axes.yaxis, one_label_each(row_labels, height, "row_labels"))
@@ -82,7 +86,7 @@ def _separate(axes: Axes, row_blocks: Sequence[int], column_blocks: Sequence[int
 
 def _write_numbers(axes: Axes, matrix: Array, largest: float) -> None:
     for (row, column), value in np.ndenumerate(matrix):
-        # Both ends of the colour map are dark, its middle is nearly white.
+        # Large values are dark in both colour maps, small ones nearly white.
         colour = "white" if abs(value) > 0.6 * largest else "black"
         text = f"{value:.2f}".replace("-0.00", "0.00").replace("-", "−")
         axes.text(column + 0.5, row + 0.5, text, ha="center", va="center", fontsize=SMALL - 1, color=colour)
