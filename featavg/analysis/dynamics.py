@@ -9,6 +9,7 @@ from scipy.special import expit
 from featavg.arrays import Array
 from featavg.model import BinaryNetwork, MulticlassNetwork, TwoLayerNetwork
 from featavg.training import Trajectory
+from featavg.training.losses import LOSSES
 
 
 def activation_stability(trajectory: Trajectory[TwoLayerNetwork]) -> tuple[Array, Array]:
@@ -33,7 +34,8 @@ def _spread(trajectory: Trajectory[TwoLayerNetwork], t: int) -> float:
         slopes = expit(-trajectory.margins[t])
     else:
         assert isinstance(network, MulticlassNetwork)
-        slopes = 1.0 - network.probabilities(data.x)[np.arange(len(data)), data.cluster]
+        derivative = LOSSES["cross-entropy"].derivative(network.outputs(data.x), data.cluster)
+        slopes = -derivative[np.arange(len(data)), data.cluster]
     return float(slopes.max() / max(slopes.min(), np.finfo(np.float64).tiny))
 
 
@@ -46,7 +48,8 @@ def normalized_margin(network: TwoLayerNetwork, x: ArrayLike, target: ArrayLike)
 def gradient_norms(network: BinaryNetwork, x: ArrayLike) -> Array:
     """‖∇f(x)‖ / |f(x)|, the gradient of the network rescaled to equal margin 1 at each point: (sample,).
 
-    Its inverse is the distance to the boundary if f were linear: the larger, the more fragile.
+    Its inverse is the distance to the boundary if f were linear: the larger, the more fragile; infinite at a tie.
     """
     slopes = (network.active(x) * network.second[0]) @ network.weights
-    return np.linalg.norm(slopes, axis=1) / np.abs(network.score(x))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.linalg.norm(slopes, axis=1) / np.abs(network.score(x))

@@ -21,7 +21,10 @@ def center_gram(clusters: int, norms: ArrayLike, correlation: ArrayLike) -> Arra
     array([[4., 2.],
            [2., 4.]])
     """
-    length = np.broadcast_to(np.asarray(norms, dtype=np.float64), (clusters,))
+    length = np.asarray(norms, dtype=np.float64)
+    if length.shape not in ((), (clusters,)):
+        raise InputError(f"norms must be one number or {clusters} of them, got shape {length.shape}")
+    length = np.broadcast_to(length, clusters)
     rho = np.asarray(correlation, dtype=np.float64)
     if rho.ndim == 0:
         rho = np.full((clusters, clusters), rho)

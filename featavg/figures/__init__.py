@@ -5,3 +5,4 @@ from featavg.figures.dots import dots as dots
 from featavg.figures.draw import draw as draw
 from featavg.figures.heatmap import heatmap as heatmap
 from featavg.figures.scaling import scaling as scaling
+from featavg.figures.scatter import scatter as scatter

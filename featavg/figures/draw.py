@@ -12,9 +12,16 @@ from featavg.figures.curves import curves
 from featavg.figures.dots import dots
 from featavg.figures.heatmap import heatmap
 from featavg.figures.scaling import scaling
+from featavg.figures.scatter import scatter
 from featavg.record import Drawing
 
-KINDS: dict[str, Callable[..., Figure]] = {"curves": curves, "dots": dots, "heatmap": heatmap, "scaling": scaling}
+KINDS: dict[str, Callable[..., Figure]] = {
+    "curves": curves,
+    "dots": dots,
+    "heatmap": heatmap,
+    "scaling": scaling,
+    "scatter": scatter,
+}
 
 
 def draw(drawing: Drawing, arrays: Mapping[str, Any]) -> Figure:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import io
 import os
-import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -37,15 +37,18 @@ def save_network(network: TwoLayerNetwork, path: str | os.PathLike[str]) -> None
     }
     if isinstance(network, MulticlassNetwork) and network.class_labels is not None:
         arrays["class_labels"] = network.class_labels
-    partial = path.with_name(path.name + ".partial")
-    if path.suffix == ".npz":
-        with open(partial, "wb") as file:
-            np.savez(file, **arrays)
-    elif path.suffix == ".safetensors":
-        _safetensors().save_file(arrays, partial)
-    else:
+    if path.suffix not in (".npz", ".safetensors"):
         raise InputError(f"a network file must end in .npz or .safetensors, got {path.name}")
-    os.replace(partial, path)
+    partial = path.with_name(path.name + ".partial")
+    try:
+        with open(partial, "wb") as file:
+            if path.suffix == ".npz":
+                np.savez(file, **arrays)
+            else:
+                file.write(_safetensors().save(arrays))
+        os.replace(partial, path)
+    except OSError as error:
+        raise InputError(f"cannot write the network file {path} ({error.strerror}); choose another place") from None
 
 
 def load_network(path: str | os.PathLike[str]) -> TwoLayerNetwork:
@@ -55,27 +58,24 @@ def load_network(path: str | os.PathLike[str]) -> TwoLayerNetwork:
         raise InputError(f"no network file at {path}; check the path")
     arrays = _read(path)
     try:
-        kind = KINDS[list(KINDS)[int(arrays.pop("kind"))]]
-        coordinates = COORDINATES[int(arrays.pop("coordinates"))]
+        kind = dict(enumerate(KINDS.values()))[int(arrays.pop("kind"))]
+        coordinates = dict(enumerate(COORDINATES))[int(arrays.pop("coordinates"))]
         return kind(**arrays, coordinates=coordinates)  # type: ignore[arg-type]
-    except (KeyError, IndexError, TypeError, InputError) as error:
+    except (KeyError, TypeError, ValueError) as error:
         raise InputError(f"{path} holds no network of this kind ({error}); write it with save_network") from None
 
 
 def _read(path: Path) -> dict[str, Any]:
+    safetensors = _safetensors() if path.suffix == ".safetensors" else None
     try:
-        if path.suffix == ".safetensors":
-            return dict(_safetensors().load_file(path))
-        with np.load(path, allow_pickle=False) as file:
+        packed = path.read_bytes()
+        if safetensors is not None:
+            return dict(safetensors.load(packed))
+        with np.load(io.BytesIO(packed), allow_pickle=False) as file:
             return dict(file)
-    except InputError:
-        raise
-    except (zipfile.BadZipFile, ValueError, OSError, EOFError, TypeError) as error:
-        raise InputError(f"{path} is damaged or no network file ({error}); copy it again") from None
-    except Exception as error:  # safetensors raises a type of its own, whose name is private
-        if type(error).__name__ != "SafetensorError":
-            raise
-        raise InputError(f"{path} is damaged or no network file ({error}); copy it again") from None
+    except Exception as error:  # a damaged file can break its reader anywhere, with errors of any type
+        reason = f"{type(error).__name__}: {error}".splitlines()[0]
+        raise InputError(f"{path} is damaged or no network file ({reason}); copy it again") from None
 
 
 def _safetensors() -> Any:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import log_softmax, logsumexp
 
-from featavg.arrays import Array, Bools, Ints, finite_matrix, finite_vector
+from featavg.arrays import Array, Bools, Ints, finite_matrix, finite_vector, labels_among
 from featavg.data import Coordinates, Points
 from featavg.errors import InputError
 
@@ -137,6 +137,12 @@ class MulticlassNetwork(TwoLayerNetwork):
     """
 
     class_labels: Ints | None = None  # (output,)  -1 or +1
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.class_labels is not None:
+            labels = labels_among(self.class_labels, (-1, 1), self.classes, "class_labels")
+            object.__setattr__(self, "class_labels", labels)
 
     @classmethod
     def random(

@@ -1,0 +1,16 @@
+"""How far until it errs."""
+
+from featavg.robustness.accuracy import RobustAccuracy as RobustAccuracy
+from featavg.robustness.accuracy import is_robust as is_robust
+from featavg.robustness.accuracy import overstatement as overstatement
+from featavg.robustness.accuracy import radius_quantile as radius_quantile
+from featavg.robustness.accuracy import robust_accuracy as robust_accuracy
+from featavg.robustness.accuracy import robust_curve as robust_curve
+from featavg.robustness.bounds import lipschitz_bound as lipschitz_bound
+from featavg.robustness.bracket import RadiusBracket as RadiusBracket
+from featavg.robustness.question import Question as Question
+from featavg.robustness.question import Readout as Readout
+from featavg.robustness.question import ask as ask
+from featavg.robustness.radius import robust_radius as robust_radius
+from featavg.robustness.radius import targeted_radius as targeted_radius
+from featavg.robustness.search import Budget as Budget

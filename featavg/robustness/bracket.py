@@ -5,10 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from featavg.arrays import Array
+import numpy as np
+
+from featavg.arrays import Array, Bools
+from featavg.errors import InputError
 
 if TYPE_CHECKING:
     from featavg.robustness.question import Question
+    from featavg.robustness.verifier import Proofs
+
+# By how much the arithmetic of a proof may fall short of the bound it proves.
+AGREEMENT = 1e-12
 
 
 @dataclass(frozen=True)
@@ -21,6 +28,37 @@ class RadiusBracket:
     status: tuple[str, ...]  # (sample,)  exact, open: why, attack only, certificate only, failed: why
     question: Question  # what was asked
     flags: tuple[str, ...] = field(default=())  # what a method says against itself
+    proofs: Proofs | None = field(default=None, repr=False)  # of the lower bounds, if they were kept
 
     def __len__(self) -> int:
         return len(self.lower)
+
+    def verify(self) -> Bools:
+        """Check every bracket from scratch, with plain arithmetic and no solver: (sample,).
+
+        True where the proofs reach `lower` by weak duality and the witness is fooled at distance `upper`.
+
+        >>> from featavg.robustness import robust_radius
+        >>> robust_radius(([[1.0]], [0.0], [[1.0]], [-1.0]), [[3.0]], [1]).verify()
+        array([ True])
+        """
+        return self._lower_holds() & self._upper_holds()
+
+    def _lower_holds(self) -> Bools:
+        if not self.lower.any():
+            return np.ones(len(self), dtype=bool)
+        if self.proofs is None:
+            raise InputError("no proofs were kept with this bracket; ask again with proofs=True")
+        from featavg.robustness.verifier import proved
+
+        return (self.lower >= 0) & (self.lower <= proved(self.question, self.proofs) * (1.0 + AGREEMENT))
+
+    def _upper_holds(self) -> Bools:
+        none = np.isinf(self.upper)
+        points = np.where(none[:, None], self.question.x, self.witness)
+        distance = self.question.distances(points)
+        shown = self.question.fooled(points) & np.isclose(distance, self.upper, rtol=AGREEMENT, atol=0.0)
+        if self.question.box is not None:
+            low, high = self.question.box
+            shown &= ((points >= low) & (points <= high)).all(axis=1)
+        return none | shown

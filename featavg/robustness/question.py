@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -31,22 +31,26 @@ class Question:
     norm: Norm
     readout: Readout
     box: tuple[float, float] | None  # lowest and highest allowed coordinate, or none
+    rival: Ints | None = None  # (sample,)  the one class that may take over (argmax only), or any
 
     def margins(self, points: ArrayLike) -> Array:
         """By how much the decision at point i is still y_i: (sample,)."""
         network, readout = self.network, self.readout
         if isinstance(network, BinaryNetwork):
             return self.y * network.score(points)
+        if self.rival is not None:
+            outputs, each = network.outputs(points), np.arange(len(self.y))
+            return outputs[each, self.y] - outputs[each, self.rival]
         if readout == "argmax":
             return multiclass_margins(network.outputs(points), self.y)
         return self.y * network.score(points, readout)  # type: ignore[arg-type]
 
-    def fooled(self, points: ArrayLike) -> Bools:
-        """Whether point i is misclassified or tied: margin <= 1e-9 · (Σ|a_j z_j| + |c|), the sum over active neurons."""
+    def fooled(self, points: ArrayLike, tie: float = TIE) -> Bools:
+        """Whether point i is misclassified or tied: margin <= 1e-9 · (Σ|a_j z_j| + |c|), summed over active neurons."""
         network = self.network
         hidden = np.maximum(network.preactivations(points), 0.0)
         scale = hidden @ np.abs(network.second).sum(axis=0) + np.abs(network.output_bias).sum()
-        return self.margins(points) <= TIE * scale
+        return self.margins(points) <= tie * scale
 
     def distances(self, points: ArrayLike) -> Array:
         """Distance in `norm` of point i from x_i: (sample,)."""
@@ -84,6 +88,12 @@ def ask(
     chosen = _readout(network, readout)
     allowed = range(len(network.second)) if chosen == "argmax" else (-1, 1)
     return Question(network, points, labels_among(y, allowed, len(points)), norm, chosen, _box(box, points))
+
+
+def part(question: Question, chosen: Bools | Ints) -> Question:
+    """The same question at some of its points."""
+    rival = None if question.rival is None else question.rival[chosen]
+    return replace(question, x=question.x[chosen], y=question.y[chosen], rival=rival)
 
 
 def _readout(network: BinaryNetwork | MulticlassNetwork, readout: Readout | None) -> Readout:

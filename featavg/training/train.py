@@ -90,6 +90,7 @@ class Moment:
     done: float  # in the unit of the goals: steps, or time for a flow
     outputs: Array  # (sample, output)
     motion: CoefficientMotion | PrimalMotion
+    last: bool = False  # no step is left, whether or not the goals are reached
 
 
 def _coefficient_moments(
@@ -99,11 +100,12 @@ def _coefficient_moments(
     flow = rule if isinstance(rule, GradientFlow) else None
     eta = rule.eta(data) if isinstance(rule, GradientDescent) else 0.0
     time, reached = 0.0, 0
-    for step in range(_most_steps(rule) + 1):
+    most = _most_steps(rule)
+    for step in range(most + 1):
         outputs = motion.outputs()
         done = time if flow else step
         reached += done >= goals[reached]
-        yield Moment(step, time, done, outputs, motion)
+        yield Moment(step, time, done, outputs, motion, last=step == most)
         if reached == len(goals):
             return
         derivative = loss.derivative(outputs, target) / len(target)
@@ -176,7 +178,7 @@ def _collect(
         if not np.isfinite(moment.outputs.sum()):
             status = _diverged(moment)
             break
-        if moment.done < goals[len(kept)]:
+        if moment.done < goals[len(kept)] and not moment.last:
             continue
         log_loss = loss.log_mean(moment.outputs, target)
         if kept and log_loss > kept[0][2] + np.log(DIVERGED):
@@ -186,11 +188,9 @@ def _collect(
         kept.append((moment.step, moment.time, log_loss, margins, *moment.motion.snapshot()))
         if progress is not None:
             progress(moment.done, goals[-1])
-        if len(kept) == len(goals):
+        if moment.done >= goals[-1]:
             status = "finished"
             break
-    if not kept:
-        raise InputError("the outputs of this network are not finite at the start; scale its weights down")
     steps, times, log_losses, margins, moved, biases = (
         np.array(column, dtype=np.float64) for column in zip(*kept, strict=True)
     )
@@ -199,6 +199,8 @@ def _collect(
 
 
 def _diverged(moment: Moment) -> str:
+    if moment.step == 0:
+        raise InputError("the outputs of this network are not finite at the start; scale its weights down")
     status = f"diverged at step {moment.step}: lower the step size"
     warnings.warn(f"training {status}; the trajectory up to there is kept", DivergenceWarning, stacklevel=4)
     return status
@@ -209,7 +211,6 @@ def _check(network: TwoLayerNetwork, data: Points, rule: Rule, dtype: Any) -> In
         raise InputError(f"dtype must be float64 or float32, got {np.dtype(dtype)}")
     if not len(data):
         raise InputError("training needs at least one point, got none")
-    finite_matrix(data.x, "x", columns=network.weights.shape[1])
     if network.coordinates != data.coordinates:
         raise InputError(
             f"network and data must share coordinates, got {network.coordinates} and {data.coordinates}; "
@@ -221,6 +222,7 @@ def _check(network: TwoLayerNetwork, data: Points, rule: Rule, dtype: Any) -> In
         raise InputError(
             'Adam depends on the coordinates and has no meaning in compact ones; sample with coordinates="ambient"'
         )
+    finite_matrix(data.x, "x", columns=network.weights.shape[1])
     allowed = (-1, 1) if isinstance(network, BinaryNetwork) else range(len(network.second))
     return labels_among(network.targets(data), allowed, len(data), "the labels")
 

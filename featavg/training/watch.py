@@ -130,6 +130,7 @@ class _View:
         self.team = team
         self.on, self.near = on, near
         self.points = np.concatenate([on, near])
+        self.cells, self.near_cells = np.ix_(self.points, team.neurons), np.ix_(near, team.neurons)
         self.off = np.setdiff1d(np.arange(len(gram)), self.points)
         self.gram = gram[np.ix_(self.points, self.points)]
         self.symv = dsymv if gram.dtype == np.float64 else ssymv
@@ -145,9 +146,8 @@ class _View:
 
     def start(self, z: Array) -> Array:
         """Take up Z (sample, neuron); return Σ_r |A_r| z_ir of the points followed."""
-        together = z[np.ix_(self.points, self.team.neurons)] @ self.team.scale
-        near = z[np.ix_(self.near, self.team.neurons)]
-        self.apart = near - self._shared(together[len(self.on) :])
+        together = z[self.cells] @ self.team.scale
+        self.apart = z[self.near_cells] - self._shared(together[len(self.on) :])
         self.moved_apart = np.zeros_like(self.apart)
         return together
 
@@ -170,9 +170,10 @@ class _View:
         self.moved_apart -= own
 
     def write(self, coefficients: Array, moved: Array) -> None:
-        coefficients[np.ix_(self.points, self.team.neurons)] += self._shared(moved)
-        coefficients[np.ix_(self.near, self.team.neurons)] += self.moved_apart
-        self.moved_apart[:] = 0.0
+        coefficients[self.cells] += self._shared(moved)
+        if self.several:
+            coefficients[self.near_cells] += self.moved_apart
+            self.moved_apart[:] = 0.0
 
     def _shared(self, together: Array) -> Array:
         return np.multiply.outer(together / self.weight, self.team.scale)

@@ -1,0 +1,9 @@
+"""Run every benchmark, or those named: `python -m benchmarks [training] [robustness] [width]`."""
+
+import importlib
+import sys
+
+ALL = ("training", "robustness", "width")
+
+for name in sys.argv[1:] or ALL:
+    importlib.import_module(f"benchmarks.{name}").main()

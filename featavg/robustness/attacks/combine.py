@@ -1,0 +1,72 @@
+"""The best of what several methods know about the same question."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from featavg.errors import InputError
+from featavg.robustness.bracket import RadiusBracket
+from featavg.robustness.question import Question
+
+
+def best_of(*brackets: RadiusBracket, **named: RadiusBracket) -> RadiusBracket:
+    """For each point the smallest upper with its witness and the largest lower; a flag says who won where.
+
+    >>> from featavg.robustness.attacks import GradientWalk, UniversalDirection
+    >>> task = (([[1.0, 0.0], [0.0, 1.0]], [0.0, 0.0], [[1.0, -1.0]], [0.0]), [[4.0, 2.0]], [1])
+    >>> best_of(walk=GradientWalk()(*task), universal=UniversalDirection()(*task)).flags
+    ('best of: walk at 1 of 1 points',)
+    """
+    entries = {f"method {i + 1}": bracket for i, bracket in enumerate(brackets)} | named
+    if not entries:
+        raise InputError("best_of needs at least one bracket")
+    every = list(entries.values())
+    if not all(_same(every[0].question, bracket.question) for bracket in every):
+        raise InputError("best_of needs brackets of one question; ask all methods the same network, points and norm")
+    uppers = np.stack([bracket.upper for bracket in every])
+    # Methods that meet at the same boundary point differ by rounding; the first of them is named.
+    winner = (uppers <= uppers.min(axis=0) * (1 + 1e-12)).argmax(axis=0)
+    each = np.arange(uppers.shape[1])
+    upper = uppers.min(axis=0)
+    nearest = uppers.argmin(axis=0)
+    lower = np.max([bracket.lower for bracket in every], axis=0)
+    exact = np.any([[s == "exact" for s in bracket.status] for bracket in every], axis=0)
+    wins = [
+        f"best of: {name} at {count} of {len(each)} points"
+        for i, name in enumerate(entries)
+        if (count := int(np.count_nonzero((winner == i) & np.isfinite(upper))))
+    ]
+    # Proofs are about all points at once, so they are kept only if they prove every lower bound that is returned.
+    kept = [bracket.proofs for bracket in every if bracket.proofs and np.array_equal(bracket.lower, lower)]
+    flags = dict.fromkeys(flag for bracket in every for flag in bracket.flags)
+    return RadiusBracket(
+        lower=np.minimum(lower, upper),
+        upper=upper,
+        witness=np.stack([bracket.witness for bracket in every])[nearest, each],
+        status=tuple(_status(*ends) for ends in zip(exact, lower, upper, strict=True)),
+        question=every[0].question,
+        flags=(*flags, *wins),
+        proofs=kept[0] if kept else None,
+    )
+
+
+def _status(exact: bool, lower: float, upper: float) -> str:
+    if exact:
+        return "exact"
+    if np.isinf(upper):
+        return "certificate only"
+    return "open: bounds of different methods" if lower > 0 else "attack only"
+
+
+def _same(one: Question, other: Question) -> bool:
+    if one is other:
+        return True
+    arrays: list[tuple[Any, Any]] = [
+        (one.x, other.x), (one.y, other.y), (one.rival, other.rival),
+        (one.network.weights, other.network.weights), (one.network.biases, other.network.biases),
+        (one.network.second, other.network.second), (one.network.output_bias, other.network.output_bias),
+    ]  # fmt: skip
+    plain = (one.norm, one.readout, one.box) == (other.norm, other.readout, other.box)
+    return plain and all(a is b or np.array_equal(np.asarray(a), np.asarray(b)) for a, b in arrays)

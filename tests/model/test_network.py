@@ -1,0 +1,130 @@
+"""The two networks: what they compute, how they read out, and what they refuse."""
+
+from __future__ import annotations
+
+from dataclasses import FrozenInstanceError, replace
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.special import softmax
+
+from featavg import BinaryNetwork, InputError, MulticlassNetwork, Points, sample_clusters
+from featavg.model import BINARY_READOUTS
+
+rng = np.random.default_rng(0)
+X = rng.standard_normal((20, 6))
+
+
+@pytest.fixture
+def binary() -> BinaryNetwork:
+    return BinaryNetwork(rng.standard_normal((4, 6)), rng.standard_normal(4), [[1.0, -2.0, 0.5, -1.0]], [0.3])  # type: ignore[arg-type]
+
+
+@pytest.fixture
+def multi() -> MulticlassNetwork:
+    labels = np.array([1, -1, -1])
+    return MulticlassNetwork(
+        rng.standard_normal((5, 6)), np.zeros(5), rng.standard_normal((3, 5)), np.zeros(3), class_labels=labels
+    )
+
+
+def test_one_output_is_the_sum_over_neurons(binary: BinaryNetwork) -> None:
+    for x, score in zip(X, binary.score(X), strict=True):
+        terms = [
+            a * max(float(w @ x) + b, 0.0)
+            for a, w, b in zip(binary.second[0], binary.weights, binary.biases, strict=True)
+        ]
+        assert score == pytest.approx(sum(terms) + 0.3, rel=1e-12)
+    y = np.where(np.arange(20) % 2, 1, -1)
+    assert_allclose(binary.margins(X, y), y * binary.score(X))
+    assert_array_equal(binary.predict(X), np.sign(binary.score(X)))
+    assert_array_equal(binary.neuron_class, [1, -1, 1, -1])
+
+
+def test_a_neuron_at_exactly_zero_counts_as_on_and_a_zero_score_as_a_tie() -> None:
+    network = BinaryNetwork(np.eye(2), np.zeros(2), np.array([[1.0, -1.0]]), np.zeros(1))
+    assert network.active([[0.0, -1.0]]).tolist() == [[True, False]]
+    assert network.predict([[1.0, 1.0]]).tolist() == [0]
+
+
+def test_read_outs_are_what_they_are_called(multi: MulticlassNetwork) -> None:
+    outputs = multi.outputs(X)
+    p = softmax(outputs, axis=1)
+    assert_allclose(multi.probabilities(X), p, rtol=1e-12)
+    assert_allclose(multi.score(X), np.log(p[:, 0] / p[:, 1:].sum(axis=1)), rtol=1e-9)
+    assert_allclose(multi.score(X, "maximum"), outputs[:, 0] - outputs[:, 1:].max(axis=1))
+    assert_allclose(multi.score(X, "summed-logits"), outputs[:, 0] - outputs[:, 1:].sum(axis=1))
+    for readout in BINARY_READOUTS:
+        assert_array_equal(multi.predict_binary(X, readout), np.sign(multi.score(X, readout)))
+    target = rng.integers(3, size=20)
+    margins = [row[t] - np.delete(row, t).max() for row, t in zip(outputs, target, strict=True)]
+    assert_allclose(multi.margins(X, target), margins)
+    assert_array_equal(multi.margins(X, target) > 0, multi.predict(X) == target)
+
+
+def test_random_networks_are_the_papers() -> None:
+    data = sample_clusters(clusters=4, samples=30, coordinates="ambient", seed=0)
+    binary, multi = BinaryNetwork.random(data, 50, seed=1), MulticlassNetwork.random(data, 25, seed=1)
+    assert_array_equal(binary.second, np.repeat([[0.02, -0.02]], 50, axis=1).reshape(1, 100))
+    assert_array_equal(multi.second @ np.ones(100), np.ones(4))
+    assert_array_equal(multi.neuron_class, np.repeat(np.arange(4), 25))
+    for network in (binary, multi):
+        assert network.weights.std() == pytest.approx(1e-5, rel=0.01)
+    assert binary.biases.std() == pytest.approx(1e-5, rel=0.3)
+    assert not multi.biases.any()
+    assert BinaryNetwork.random(data, seed=1).weights.tobytes() == BinaryNetwork.random(data, seed=1).weights.tobytes()
+    assert BinaryNetwork.random(data, bias_scale=0.0).biases.tolist() == [0.0] * 10
+
+
+def test_fine_labels_of_any_points_name_their_coarse_class() -> None:
+    points = Points(X, np.array([1, 1, -1, -1] * 5), np.array([0, 2, 1, 1] * 5))
+    assert MulticlassNetwork.random(points).class_labels.tolist() == [1, -1, 1]  # type: ignore[union-attr]
+    with pytest.raises(InputError, match="every fine label must belong to one coarse label"):
+        MulticlassNetwork.random(replace(points, cluster=np.array([0, 1, 1, 2] * 5)))
+    with pytest.raises(InputError, match=r"fine labels must be 0 ... 2 without gaps"):
+        MulticlassNetwork.random(replace(points, cluster=np.array([0, 3, 1, 1] * 5)))
+
+
+@pytest.mark.parametrize(
+    ("change", "complaint"),
+    [
+        ({"weights": [[np.nan] * 6] * 4}, "weights must be finite, got 24 NaN"),
+        ({"weights": np.ones(4)}, "weights must have 2 axes"),
+        ({"weights": [["a"] * 6] * 4}, "weights must be numbers in a matrix"),
+        ({"biases": np.zeros(3)}, "biases must be a vector of length 4"),
+        ({"second": np.ones((1, 3))}, "second must have 4 columns, got 3"),
+        ({"output_bias": [np.inf]}, "output_bias must be finite"),
+    ],
+)
+def test_arrays_that_do_not_fit_are_refused(binary: BinaryNetwork, change: dict[str, Any], complaint: str) -> None:
+    with pytest.raises(InputError, match=complaint):
+        replace(binary, **change)
+
+
+def test_points_that_do_not_fit_are_refused(binary: BinaryNetwork, multi: MulticlassNetwork) -> None:
+    with pytest.raises(InputError, match="x must have 6 columns, got 5"):
+        binary.score(X[:, :5])
+    with pytest.raises(InputError, match="x must be finite, got 1 NaN"):
+        multi.outputs([[np.nan, 0, 0, 0, 0, 0]])
+    with pytest.raises(InputError, match=r"readout must be one of .*, got 'softest'"):
+        multi.score(X, "softest")  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="needs class_labels with both signs"):
+        replace(multi, class_labels=None).score(X)
+    with pytest.raises(InputError, match="needs class_labels with both signs"):
+        replace(multi, class_labels=np.ones(3, dtype=np.int64)).score(X)
+    with pytest.raises(InputError, match="neurons_per_class must be at least 1, got 0"):
+        BinaryNetwork.random(sample_clusters(samples=5), 0)
+
+
+def test_class_labels_are_one_sign_for_each_output(multi: MulticlassNetwork) -> None:
+    with pytest.raises(InputError, match="class_labels must hold one label for each of 3"):
+        replace(multi, class_labels=np.array([1, -1]))
+    with pytest.raises(InputError, match="class_labels must be labels among"):
+        replace(multi, class_labels=np.array([1, -1, 2]))
+
+
+def test_networks_cannot_be_changed(binary: BinaryNetwork) -> None:
+    with pytest.raises(FrozenInstanceError):
+        binary.weights = np.zeros((4, 6))  # type: ignore[misc]
