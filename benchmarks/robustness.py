@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 
 import featavg as fa
+from benchmarks.memory import peak_megabytes
 from featavg.experiments._paper import Setting
 from featavg.record import Claim, Drawing, Record, write_record
 
@@ -76,12 +77,11 @@ def measure(name: str, folder: Path) -> dict[str, float]:
         began = _cpu()
         alive = survive(slice(count))
         seconds.append(_cpu() - began)
-    peak = max(resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
     return {
         "seconds": float(np.median(seconds)),
         "points": count,
         "accuracy": float(alive.mean()),
-        "megabytes": peak / 1024,
+        "megabytes": peak_megabytes(),
     }
 
 

@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 import featavg as fa
+from benchmarks.memory import peak_megabytes
 from featavg.figures import draw
 from featavg.record import Claim, Drawing, Record, write_record
 
@@ -89,12 +90,6 @@ def at_dimension(dim: int) -> dict[str, float]:
 
     run()
     return {"seconds": cpu_seconds(run), "megabytes": peak_megabytes()}
-
-
-def peak_megabytes() -> float:
-    """Peak resident memory of this program; Linux only, since ru_maxrss of a child starts at its parent's peak."""
-    line = next(line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM"))
-    return int(line.split()[1]) / 1024
 
 
 def in_a_child(dim: int) -> tuple[float, float]:

@@ -55,7 +55,7 @@ def place(gram: Array, dim: int, placement: Placement, rng: np.random.Generator)
     """
     clusters = len(gram)
     if placement == "signs":
-        return _sign_rows(gram, dim)
+        return _sign_rows(gram, dim, rng)
     frame = np.eye(clusters, dim)
     if placement == "random":
         frame = np.linalg.qr(rng.standard_normal((dim, clusters)))[0].T
@@ -64,7 +64,7 @@ def place(gram: Array, dim: int, placement: Placement, rng: np.random.Generator)
     return factor(gram) @ frame
 
 
-def _sign_rows(gram: Array, dim: int) -> Array:
+def _sign_rows(gram: Array, dim: int, rng: np.random.Generator) -> Array:
     clusters = len(gram)
     order = dim & -dim  # largest power of two that divides dim
     if not np.allclose(gram, dim * np.eye(clusters)):
@@ -73,7 +73,9 @@ def _sign_rows(gram: Array, dim: int) -> Array:
         raise InputError(
             f"±1 centers need a power of two >= {clusters=} that divides dim, got {dim=}; choose such a dim"
         )
-    return np.tile(hadamard(order, dtype=np.float64)[:clusters], dim // order)
+    # Random rows: the first ones are Walsh functions whose sums vanish nearly everywhere, which no other choice does.
+    rows = rng.choice(order, clusters, replace=False)
+    return np.tile(hadamard(order, dtype=np.float64)[rows], dim // order)
 
 
 def given_centers(centers: ArrayLike, dim: int, clusters: int) -> Array:

@@ -6,17 +6,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from featavg.arrays import Array
+from featavg.arrays import Array, Ints
 from featavg.data import sample_clusters
 from featavg.data.centers import Placement
 from featavg.experiments import Progress, record_of
 from featavg.experiments._paper import NETWORK_SEED, TEST_SEED
 from featavg.model import BinaryNetwork, MulticlassNetwork, averaging_network, decoupled_network
 from featavg.record import Claim, Drawing, Record, interval
-from featavg.robustness import robust_radius
+from featavg.robustness import Readout, robust_radius
 from featavg.training import train
 
-COST = ("quick", 40)
+COST = ("long", 60)
 NEEDS: tuple[str, ...] = ()
 PLACEMENTS: tuple[Placement, ...] = ("axes", "random", "signs")
 
@@ -29,8 +29,8 @@ class Config:
     dim: int = 256
     samples: int = 800
     neurons_per_class: int = 2
-    test_points: int = 20
-    seeds: int = 5
+    test_points: int = 10
+    seeds: int = 8
 
 
 def run(config: Config, progress: Progress) -> Record:
@@ -61,11 +61,16 @@ def _radii(config: Config, placement: Placement, seed: int) -> tuple[list[float]
     test = data.resample(config.test_points, seed=TEST_SEED + seed)
     coarse = train(BinaryNetwork.random(data, config.neurons_per_class, seed=NETWORK_SEED + seed), data).final
     fine = train(MulticlassNetwork.random(data, seed=NETWORK_SEED + seed), data).final
-    pairs = [(coarse, None), (fine, "maximum")]
-    medians = [np.median(robust_radius(n, test.x, test.y, norm="linf", readout=r).upper) for n, r in pairs]
-    center = data.centers[:1]
-    perfect = [(averaging_network(data), None), (decoupled_network(data), "maximum")]
-    return medians, [robust_radius(n, center, [1], norm="linf", readout=r).upper[0] for n, r in perfect]
+    center, label = data.centers[:1], np.array([1])
+    return (
+        [_median(coarse, test.x, test.y), _median(fine, test.x, test.y)],
+        [_median(averaging_network(data), center, label), _median(decoupled_network(data), center, label)],
+    )
+
+
+def _median(network: BinaryNetwork | MulticlassNetwork, x: Array, y: Ints) -> float:
+    readout: Readout = "sign" if isinstance(network, BinaryNetwork) else "maximum"
+    return float(np.median(robust_radius(network, x, y, norm="linf", readout=readout).upper))
 
 
 def _claims(config: Config, ratios: Array, ideal: Array) -> list[Claim]:

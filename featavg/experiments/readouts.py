@@ -13,16 +13,17 @@ from featavg.experiments._paper import Setting
 from featavg.record import Claim, Drawing, Record, interval
 from featavg.robustness import Readout, robust_radius
 
-COST = ("quick", 40)
+COST = ("long", 150)
 NEEDS: tuple[str, ...] = ()
 READOUTS: tuple[Readout, ...] = ("argmax", "maximum", "summed-probabilities", "summed-logits")
 
 
 @dataclass(frozen=True)
 class Config(Setting):
-    """The paper's setting."""
+    """The paper's setting; summed probabilities, the one read-out that is bracketed, are asked for fewer points."""
 
     test_points: int = 100
+    bracketed_points: int = 10
     seeds: int = 6
 
 
@@ -35,7 +36,8 @@ def run(config: Config, progress: Progress) -> Record:
         test = config.test(data, seed, config.test_points)
         for column, readout in enumerate(READOUTS):
             labels = test.cluster if readout == "argmax" else test.y
-            radius = robust_radius(network, test.x, labels, readout=readout)
+            few = slice(config.bracketed_points if readout == "summed-probabilities" else None)
+            radius = robust_radius(network, test.x[few], labels[few], readout=readout)
             medians[seed, column] = np.median(radius.lower), np.median(radius.upper)
             progress((seed * len(READOUTS) + column + 1) / medians[:, :, 0].size, f"seed {seed}, {readout}")
     ends = np.array([interval(medians[:, column].mean(axis=1), 0.95) for column in range(len(READOUTS))])
@@ -59,8 +61,8 @@ def _claims(config: Config, medians: Array) -> list[Claim]:
             f"The median radius under {readout} is {expected[readout]}.",
             source="independent prototype",
             expected=expected[readout],
-            tolerance=0.5,
-            tolerance_reason="the median of 100 points is known to 0.15, that of the prototype to 0.1",
+            tolerance=1.0 if readout == "summed-probabilities" else 0.5,
+            tolerance_reason="the median of 100 points is known to 0.15, of 10 points to 0.4, the prototype to 0.1",
             how="median ℓ2 radius, "
             + ("middle of the certified bracket" if readout == "summed-probabilities" else "exact"),
         )

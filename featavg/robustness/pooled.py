@@ -25,12 +25,12 @@ from featavg.robustness.region import FooledSet, Neurons
 
 
 class PooledCut(NamedTuple):
-    """Multipliers of one half-space: a row (p, y) with its weight, the sides of the boxes, and the slopes θ."""
+    """Multipliers of one half-space: rows (p, y) and the sides of the boxes with their weights, and the slopes θ."""
 
     reach: float
-    tangent: Array  # (own,)  p
-    level: float  # y
-    rows: Array  # (1 + 2·others,)  λ of the pooled row, of d <= most, of d >= least
+    tangents: Array  # (tangent, own)  p
+    levels: Array  # (tangent,)  y
+    rows: Array  # (tangent + 2·others,)  λ of the pooled rows, of d <= most, of d >= least
     slopes: Array  # (neuron,)
 
 
@@ -66,19 +66,19 @@ class Pool:
 
     def margin(self, z: Array) -> float:
         """logsumexp_I(f) − logsumexp_J(f) at pre-activations z."""
-        f = self.neurons.outputs @ np.maximum(z, 0.0) + self.neurons.constants
-        top = f.max()
-        powers = np.exp(f - top)
-        return float(np.log(powers[self.own].sum()) - np.log(powers[self.others].sum() + powers[self.rival]))
+        own, rivals = self._sides(z)
+        return _logsumexp(own) - _logsumexp(rivals)
 
     def gradient(self, z: Array) -> Array:
         """Its derivative by z: (neuron,)."""
+        own, rivals = self._sides(z)
+        outputs = self.neurons.outputs
+        toward = np.exp(own - _logsumexp(own)) @ outputs[self.own]
+        return (toward - np.exp(rivals - _logsumexp(rivals)) @ outputs[[*self.others, self.rival]]) * (z > 0)
+
+    def _sides(self, z: Array) -> tuple[Array, Array]:
         f = self.neurons.outputs @ np.maximum(z, 0.0) + self.neurons.constants
-        share = np.exp(f - f.max())
-        rivals = np.append(self.others, self.rival)
-        share[self.own] /= share[self.own].sum()
-        share[rivals] /= -share[rivals].sum()
-        return (share @ self.neurons.outputs) * (z > 0)
+        return f[self.own], f[[*self.others, self.rival]]
 
     def box(self, low: Array, high: Array, branched: tuple[Array, Array], slack: float) -> tuple[Array, Array]:
         """Bounds on d over the intervals of z, widened by a slack, met with those that branching gave."""
@@ -88,28 +88,34 @@ class Pool:
         lowest, highest = up @ on + down @ off + constants, up @ off + down @ on + constants
         return np.maximum(branched[0], lowest - slack), np.minimum(branched[1], highest + slack)
 
-    def row(self, tangent: Array, level: float, least: Array, most: Array) -> tuple[Array, float]:
-        """A (neuron,) and c of the pooled row with tangent p and level y over a box of d."""
-        slope, lift = exp_chords(least, most)
-        weights = np.zeros(len(self.neurons.outputs))
-        weights[self.own] = tangent
-        weights[self.others] = -slope / level
-        weights[self.rival] = slope.sum() / level - 1.0
-        entropy = -float((tangent * np.log(np.maximum(tangent, 1e-300))).sum())
-        constant = entropy - np.log(level) + 1.0 - (1.0 + lift.sum()) / level
-        return weights @ self.neurons.outputs, float(weights @ self.neurons.constants + constant)
+    def tangent_rows(self, tangents: Array, levels: Array, box: tuple[Array, Array]) -> tuple[Array, Array]:
+        """A (tangent, neuron) and c (tangent,) of the pooled rows with these p (tangent, own) and y over a box of d."""
+        slope, lift = exp_chords(*box)
+        weights = np.zeros((len(levels), len(self.neurons.outputs)))
+        weights[:, self.own] = tangents
+        weights[:, self.others] = -slope / levels[:, None]
+        weights[:, self.rival] = slope.sum() / levels - 1.0
+        entropy = -(tangents * np.log(np.maximum(tangents, 1e-300))).sum(axis=1)
+        constants = entropy - np.log(levels) + 1.0 - (1.0 + lift.sum()) / levels
+        return weights @ self.neurons.outputs, weights @ self.neurons.constants + constants
 
     def rows(
-        self, tangent: Array, level: float, box: tuple[Array, Array], branched: tuple[Array, Array]
+        self, tangents: Array, levels: Array, box: tuple[Array, Array], branched: tuple[Array, Array]
     ) -> tuple[Array, Array]:
-        """All rows (1 + 2·others, neuron) and constants: the pooled one, then d <= most and d >= least as branched."""
-        pooled, constant = self.row(tangent, level, *box)
+        """All rows (tangent + 2·others, neuron) and constants: pooled ones, then d <= most, d >= least as branched."""
+        pooled, offsets = self.tangent_rows(tangents, levels, box)
         rows, constants = self.differences
         least, most = branched
         # A side that no branch gave says nothing: its row is 0 <= 0.
         given = np.isfinite(least)
-        below = np.where(given[:, None], -rows, 0.0), np.where(given, np.where(given, least, 0.0) - constants, 0.0)
-        return np.vstack([pooled, rows, below[0]]), np.concatenate([[constant], constants - most, below[1]])
+        below = np.where(given, np.where(given, least, 0.0) - constants, 0.0)
+        return np.vstack([pooled, rows, -rows * given[:, None]]), np.concatenate([offsets, constants - most, below])
+
+
+def _logsumexp(values: Array) -> float:
+    # SciPy's is ten times slower on so few numbers.
+    top = values.max()
+    return float(top + np.log(np.exp(values - top).sum()))
 
 
 def pool_of(fooled: FooledSet, label: int, rival: int) -> Pool:

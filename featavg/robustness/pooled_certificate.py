@@ -46,8 +46,9 @@ def _with_rows(
     scene: Scene, pool: Pool, cut: PooledCut, box: tuple[Array, Array], branched: tuple[Array, Array]
 ) -> Scene:
     """The scene with the rows of this cut: any distribution and any positive level make a valid one."""
-    tangent = np.maximum(cut.tangent, 0.0)
-    rows, constants = pool.rows(tangent / tangent.sum(), max(cut.level, 1e-300), box, branched)
+    tangents = np.maximum(cut.tangents, 1e-300)
+    tangents /= tangents.sum(axis=1, keepdims=True)
+    rows, constants = pool.rows(tangents, np.maximum(cut.levels, 1e-300), box, branched)
     return replace(scene, rows=rows[None], constants=constants[None])
 
 

@@ -11,12 +11,13 @@ import numpy as np
 
 from featavg.arrays import Array
 from featavg.robustness.pooled import Pool, PooledCut, PooledNode, exp_chords
-from featavg.robustness.relaxation import Place, Solution, bound, chords, nearest_point, relax
+from featavg.robustness.relaxation import Place, Solution, chords, nearest_point, relax
 from featavg.robustness.search import CLOSED, OUTWARD, Budget, Incumbent, everything_on, horizon
 
 # Width of the bracket, as a share of the upper bound.
 WIDTH = 0.01
-MOST_TANGENTS = 3
+# Tangents a round; more of them once nothing is left to branch on.
+FEW_TANGENTS, MOST_TANGENTS = 3, 48
 MOST_ROUNDS = 8
 WORTHWHILE = 0.1
 WALK = 20
@@ -91,7 +92,8 @@ def pooled_search(
         count = len(pool.others)
         free = np.full(count, -np.inf), np.zeros(count)
         heap.append(PooledOpen(0.0, len(heap), pool, -unknown, unknown, *free, place.start, roots[rival]))
-    tickets, nodes, stuck, ended = len(heap), 0, np.inf, ""
+    tickets, nodes, ended = len(heap), 0, ""
+    stuck: list[tuple[float, PooledOpen]] = []
     while heap and heap[0].bound < _reach(incumbent, far):
         if nodes >= budget.nodes:
             ended = f"budget of {budget.nodes} nodes"
@@ -99,19 +101,30 @@ def pooled_search(
             ended = f"budget of {budget.seconds:g} seconds"
         if ended:
             break
-        task = heapq.heappop(heap)
+        task, reach = heapq.heappop(heap), _reach(incumbent, far)
         nodes += 1
         split = explore(place, task, incumbent, far)
         if split is None:
-            stuck = min(stuck, task.bound)
-        elif split[0] != CLOSED or split[1] != CLOSED:
+            stuck.append((reach, task))
+        elif split != (CLOSED, CLOSED, 0.0):
             for child in _branch(task, *split, tickets):
                 heapq.heappush(heap, child)
             tickets += 2
-    left = heap[0].bound if heap else np.inf
-    if not ended and stuck < _reach(incumbent, far):
+        stuck, again = _sorted_out(stuck, _reach(incumbent, far))
+        for task in again:
+            heapq.heappush(heap, task)
+    left = min([task.bound for task in heap[:1]] + [task.bound for _, task in stuck], default=np.inf)
+    if not ended and left < _reach(incumbent, far):
         ended = "rounding stops the search at a leaf"
-    return min(_reach(incumbent, far), stuck, left), ended, roots
+    return min(_reach(incumbent, far), left), ended, roots
+
+
+def _sorted_out(
+    stuck: list[tuple[float, PooledOpen]], reach: float
+) -> tuple[list[tuple[float, PooledOpen]], list[PooledOpen]]:
+    """Nodes that stay stuck, and those that a shorter reach has freed."""
+    freed = [task for then, task in stuck if reach < 0.999 * then]
+    return [(then, task) for then, task in stuck if reach >= 0.999 * then], freed
 
 
 def _reach(incumbent: Incumbent, far: float) -> float:
@@ -120,6 +133,7 @@ def _reach(incumbent: Incumbent, far: float) -> float:
 
 def explore(place: Place, task: PooledOpen, incumbent: Incumbent, far: float) -> tuple[int, int, float] | None:
     """Relax and tighten; return what to branch on (neuron, other, level), (−1, −1, 0) if closed, None if stuck."""
+    tangents = FEW_TANGENTS
     for turn in itertools.count():
         reach = _reach(incumbent, far)
         ball = place.geometry.norms * reach
@@ -128,7 +142,7 @@ def explore(place: Place, task: PooledOpen, incumbent: Incumbent, far: float) ->
         if (box[0] > box[1]).any():
             task.node.cuts.append(_nothing(task, reach))
             return CLOSED, CLOSED, 0.0
-        cut, solution = _relaxed(place, task, box, reach)
+        cut, solution = _relaxed(place, task, box, reach, tangents)
         task.node.cuts.append(cut)
         gain = solution.distance - task.bound
         task.bound = max(task.bound, solution.distance)
@@ -136,6 +150,8 @@ def explore(place: Place, task: PooledOpen, incumbent: Incumbent, far: float) ->
             return CLOSED, CLOSED, 0.0
         if solution.delta is None:
             return None
+        # At a kink the walk goes astray, and the relaxation's own end is what the search will not get past.
+        _shorten(place, task.pool, solution.delta, incumbent)
         if turn == 0 and (task.ticket < EARLY or task.ticket % EARLY == 0):
             walk(place, task.pool, solution.delta, incumbent)
         offset, distance, most = np.array(solution.offset), np.array(solution.distance), np.array(reach)
@@ -143,34 +159,36 @@ def explore(place: Place, task: PooledOpen, incumbent: Incumbent, far: float) ->
         if task.bound >= _reach(incumbent, far) or (task.low > task.high).any():
             return CLOSED, CLOSED, 0.0
         if turn >= MOST_ROUNDS or gain < WORTHWHILE * (reach - task.bound):
-            return _worst(task, cut, place.start + place.geometry.weights @ solution.delta)
+            worst = _worst(task, cut, place.start + place.geometry.weights @ solution.delta)
+            if worst is not None or tangents >= MOST_TANGENTS:
+                return worst
+            tangents *= 4
     raise AssertionError("a node ends closed, stuck or branched")
 
 
 def _nothing(task: PooledOpen, reach: float) -> PooledCut:
     own, others = len(task.pool.own), len(task.pool.others)
-    return PooledCut(reach, np.full(own, 1.0 / own), 1.0, np.zeros(1 + 2 * others), np.zeros(len(task.low)))
+    return PooledCut(reach, np.full((1, own), 1.0 / own), np.ones(1), np.zeros(1 + 2 * others), np.zeros(len(task.low)))
 
 
-def _relaxed(place: Place, task: PooledOpen, box: tuple[Array, Array], reach: float) -> tuple[PooledCut, Solution]:
-    """Add tangents where the nearest point violates the pooled row, then sum them to one tangent and one level."""
-    pool, branched = task.pool, (task.least, task.most)
+def _relaxed(
+    place: Place, task: PooledOpen, box: tuple[Array, Array], reach: float, most: int
+) -> tuple[PooledCut, Solution]:
+    """Take a tangent where the last relaxation ended, solve again, until the end stays where it is."""
     tangents, levels = [], []
-    for _ in range(MOST_TANGENTS):
-        tangent, level = _tangent(pool, task.z, task, box)
+    for _ in range(most):
+        tangent, level = _tangent(task.pool, task.z, task, box)
         tangents.append(tangent)
         levels.append(level)
-        each = [pool.rows(p, y, box, branched) for p, y in zip(tangents, levels, strict=True)]
-        rows = np.vstack([*(r[:1] for r, _ in each), each[0][0][1:]])
-        constants = np.concatenate([*(c[:1] for _, c in each), each[0][1][1:]])
-        many = replace(place, rows=rows, constants=constants)
-        solution = nearest_point(many, relax(many, task.low, task.high), reach, everything_on(many))
+        rows, constants = task.pool.rows(np.array(tangents), np.array(levels), box, (task.least, task.most))
+        here = replace(place, rows=rows, constants=constants)
+        solution = nearest_point(here, relax(here, task.low, task.high), reach, everything_on(here))
         if solution.delta is None or solution.distance >= reach:
             break
         previous, task.z = task.z, place.start + place.geometry.weights @ solution.delta
         if np.abs(task.z - previous).max(initial=0.0) <= 1e-3 * np.abs(task.z).max(initial=0.0):
             break
-    return _summed(place, task, box, tangents, levels, solution, reach)
+    return PooledCut(reach, np.array(tangents), np.array(levels), solution.rows, solution.slopes), solution
 
 
 def _tangent(pool: Pool, z: Array, task: PooledOpen, box: tuple[Array, Array]) -> tuple[Array, float]:
@@ -186,41 +204,6 @@ def _tangent(pool: Pool, z: Array, task: PooledOpen, box: tuple[Array, Array]) -
     return tangent / tangent.sum(), float(1.0 + (alpha * np.clip(d, *box) + gamma).sum())
 
 
-def _summed(
-    place: Place,
-    task: PooledOpen,
-    box: tuple[Array, Array],
-    tangents: list[Array],
-    levels: list[float],
-    solution: Solution,
-    reach: float,
-) -> tuple[PooledCut, Solution]:
-    """One pooled row in place of several: by Jensen p̄ = Σ λ p and 1/ȳ = Σ λ/y lose nothing."""
-    count = len(tangents)
-    share = solution.rows[:count]
-    total = float(share.sum())
-    even = share / total if total > 0 else np.full(count, 1.0 / count)
-    tangent, level = even @ np.array(tangents), 1.0 / float(even @ (1.0 / np.array(levels)))
-    weights = np.concatenate([[total], solution.rows[count:]])
-    rows, constants = task.pool.rows(tangent, level, box, (task.least, task.most))
-    one = replace(place, rows=rows, constants=constants)
-    slopes = _valid(one, task, weights, solution.slopes)
-    distance, normal, offset = bound(one, relax(one, task.low, task.high), weights, slopes)
-    cut = PooledCut(reach, tangent, level, weights, slopes)
-    return cut, solution._replace(
-        distance=float(distance), rows=weights, slopes=slopes, normal=normal, offset=float(offset)
-    )
-
-
-def _valid(place: Place, task: PooledOpen, weights: Array, slopes: Array) -> Array:
-    """The slopes nearest to those given that make a cut (`relaxation.py`)."""
-    on, between, slope, _ = chords(task.low, task.high)
-    plus, minus = weights @ np.maximum(place.rows, 0.0), weights @ np.maximum(-place.rows, 0.0)
-    least = np.where(on, -np.inf, np.where(between, -minus * slope, 0.0))
-    most = np.where(on, plus - minus, np.where(between, plus - minus * slope, np.inf))
-    return np.clip(slopes, least, most)
-
-
 def _tighten(place: Place, task: PooledOpen, reach: float, least: Array, most: Array) -> None:
     slack = OUTWARD * (place.magnitude + reach * place.geometry.norms)
     task.low = np.maximum(task.low, place.start + least - slack)
@@ -231,14 +214,17 @@ def _worst(task: PooledOpen, cut: PooledCut, z: Array) -> tuple[int, int, float]
     """The neuron whose chord, or the box whose exponential, overstates most at z."""
     pool = task.pool
     box = pool.box(task.low, task.high, (task.least, task.most), WIDER)
-    row, _ = pool.row(cut.tangent, cut.level, *box)
+    rows, _ = pool.tangent_rows(cut.tangents, cut.levels, box)
+    share = cut.rows[: len(rows)] + 1e-12
+    share /= share.sum()
+    row, level_weight = share @ rows, float(share @ (1.0 / cut.levels))
     _, between, slope, lift = chords(task.low, task.high)
     bent = between & (row < 0)
     neurons = np.where(bent, -row * (slope * z + lift - np.maximum(z, 0.0)), 0.0)
     rows, constants = pool.differences
     d = np.clip(rows @ np.maximum(z, 0.0) + constants, *box)
     alpha, gamma = exp_chords(*box)
-    boxes = (alpha * d + gamma - np.exp(d)) / cut.level
+    boxes = (alpha * d + gamma - np.exp(d)) * level_weight
     if max(neurons.max(initial=0.0), boxes.max(initial=0.0)) <= 0:
         return None
     if neurons.max(initial=0.0) >= boxes.max(initial=0.0):

@@ -51,7 +51,7 @@ def robust_radius(
     (array([3., 2.]), ('exact', 'exact'))
     """
     question = ask(model, x, y, norm=norm, readout=readout, box=box)
-    return _bracket(question, budget, workers, progress, proofs)
+    return answered(question, budget, workers, progress, proofs)
 
 
 def targeted_radius(
@@ -78,12 +78,17 @@ def targeted_radius(
     rivals = labels_among(rival, range(len(question.network.second)), len(question.x), "rival")
     if (rivals == question.y).any():
         raise InputError(f"a rival must differ from y, got y = rival = {int(rivals[rivals == question.y][0])}")
-    return _bracket(replace(question, rival=rivals), budget, workers, progress, proofs)
+    return answered(replace(question, rival=rivals), budget, workers, progress, proofs)
 
 
-def _bracket(
-    question: Question, budget: Budget, workers: int, progress: Progress | None, proofs: bool
+def answered(
+    question: Question,
+    budget: Budget = Budget(),  # noqa: B008
+    workers: int = 1,
+    progress: Progress | None = None,
+    proofs: bool = True,
 ) -> RadiusBracket:
+    """Return the bracket that answers a question (`ask`)."""
     if not len(question.x):
         raise InputError("x must hold at least one point, got an empty batch")
     if workers < 1:
@@ -99,11 +104,11 @@ def _bracket(
 def _status(lower: float, upper: float, known: bool, ended: str) -> str:
     if np.isinf(upper) and known:
         return "failed: the network does not confirm the nearest point found"
-    if lower == upper or upper - lower <= 1.001 * GAP * upper:
+    if lower == upper or (known and upper - lower <= 1.001 * GAP * upper):
         return "exact"
     if ended:
         return f"open: {ended}"
-    if upper - lower <= 1.001 * WIDTH * upper:
+    if known and upper - lower <= 1.001 * WIDTH * upper:
         return "open: bracketed to 1 %"
     return (
         "open: the witness has too few digits" if known else "open: no fooled point found, none excluded beyond lower"

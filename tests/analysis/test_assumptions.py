@@ -23,8 +23,9 @@ def test_the_papers_own_experiment_meets_the_geometry_and_not_the_sizes() -> Non
     assert checks["training time"].high == pytest.approx(np.exp(np.sqrt(10)))
 
 
-def test_other_geometries_are_seen() -> None:
-    checks = by_name(sample_clusters(clusters=10, positive=2, correlation=0.3, norms=50.0, samples=20))
+@pytest.mark.parametrize("positive", [2, 8])
+def test_other_geometries_are_seen(positive: int) -> None:
+    checks = by_name(sample_clusters(clusters=10, positive=positive, correlation=0.3, norms=50.0, samples=20))
     assert checks["orthogonal centers"].value == pytest.approx(0.3)
     assert checks["equal norms √d"].value == pytest.approx(1 - 50 / np.sqrt(3072))
     assert checks["balanced classes"].value == pytest.approx(0.2)

@@ -82,6 +82,14 @@ def test_fresh_points_share_the_centers_and_nothing_else() -> None:
     assert sample_clusters(clusters=4, samples=10, coordinates="ambient").resample(5, seed=0).complete
 
 
+@pytest.mark.parametrize("coordinates", ["ambient", "compact"])
+def test_fresh_points_have_the_same_signal_and_noise(coordinates: Any) -> None:
+    test = sample_clusters(samples=50, signal=2.0, noise=0.5, coordinates=coordinates, seed=0).resample(400, seed=1)
+    assert test.noise.std() == pytest.approx(0.5, rel=0.02)
+    along = test.x @ test.centers.T / 3072
+    assert_allclose(along, 2.0 * np.eye(10)[test.cluster], atol=0.06)  # the noise of this is 0.5/√3072
+
+
 def test_a_seed_gives_the_same_sample_and_another_seed_another() -> None:
     left, again, right = (sample_clusters(samples=30, seed=seed).x for seed in (5, 5, 6))
     assert left.tobytes() == again.tobytes() != right.tobytes()

@@ -98,14 +98,17 @@ def rival_rows(question: Question, point: int) -> Iterator[tuple[Array, Array]]:
 
 
 def brute_force_radius(question: Question, point: int) -> float:
-    """The exact ℓ2 radius: the nearest point of every polyhedron on which the network is linear, Clarabel each time."""
+    """The exact radius: the nearest point of every polyhedron on which the network is linear, one program each."""
     network, x = question.network, question.x[point]
     if question.fooled(question.x)[point]:
         return 0.0
-    basis = np.linalg.svd(network.weights, full_matrices=False)[2]
+    flat = question.norm == "l2" and question.box is None
+    basis = np.linalg.svd(network.weights, full_matrices=False)[2] if flat else np.eye(len(x))
     weights, start = network.weights @ basis.T, network.weights @ x + network.biases
     ties, tie = TIE * np.abs(network.second).sum(axis=0), TIE * np.abs(network.output_bias).sum()
     moving = np.linalg.norm(network.weights, axis=1) > 0
+    low, high = (-np.inf, np.inf) if question.box is None else question.box
+    least = _least_distance if question.norm == "l2" else _least_cube
     best = np.inf
     for rows, constants in rival_rows(question, point):
         for pattern in itertools.product((0.0, 1.0), repeat=int(moving.sum())):
@@ -115,15 +118,46 @@ def brute_force_radius(question: Question, point: int) -> float:
             sign = 1.0 - 2.0 * on
             normals = np.vstack([linear @ weights, sign[moving, None] * weights[moving]])
             offsets = np.concatenate([linear @ start + constants - tie, sign[moving] * start[moving]])
-            best = min(best, _least_distance(normals, offsets))
+            if question.box is not None:
+                normals = np.vstack([normals, np.eye(len(x)), -np.eye(len(x))])
+                offsets = np.concatenate([offsets, x - high, low - x])
+            best = min(best, least(normals, offsets))
     # So far out the tolerance of a tie, which grows with the distance, makes ties of anything.
     return best if best < 1e6 else np.inf
 
 
+def _least_cube(normals: Array, offsets: Array) -> float:
+    """min max |δ_i| subject to normals @ δ + offsets <= 0, ∞ if there is none, by HiGHS."""
+    lengths = np.abs(normals).sum(axis=1)
+    flat = lengths <= 1e-12
+    if (offsets[flat] > 0).any():
+        return np.inf
+    normals, offsets, lengths = normals[~flat], offsets[~flat], lengths[~flat]
+    unit = float((offsets / lengths).max(initial=0.0))
+    if unit <= 0:
+        return 0.0
+    size = normals.shape[1]
+    sides = [np.hstack([sign * np.eye(size), -np.ones((size, 1))]) for sign in (1, -1)]
+    found = scipy.optimize.linprog(
+        np.append(np.zeros(size), 1.0),
+        A_ub=np.vstack([np.hstack([normals / lengths[:, None], np.zeros((len(normals), 1))]), *sides]),
+        b_ub=np.concatenate([-offsets / (lengths * unit), np.zeros(2 * size)]),
+        bounds=(None, None),
+        options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10},
+    )
+    return unit * float(found.fun) if found.status == 0 else np.inf
+
+
 def _least_distance(normals: Array, offsets: Array) -> float:
     """min ‖δ‖ subject to normals @ δ + offsets <= 0, ∞ if there is none; in units of the farthest half-space."""
-    lengths = np.maximum(np.linalg.norm(normals, axis=1), 1e-12)
-    unit = max(float((offsets / lengths).max()), 1e-300)
+    lengths = np.linalg.norm(normals, axis=1)
+    flat = lengths <= 1e-12
+    if (offsets[flat] > 0).any():
+        return np.inf
+    normals, offsets, lengths = normals[~flat], offsets[~flat], lengths[~flat]
+    unit = float((offsets / lengths).max(initial=0.0))
+    if unit <= 0:
+        return 0.0
     for tolerance in (1e-11, 1e-9, 1e-8):
         settings = clarabel.DefaultSettings()
         settings.verbose = False
@@ -152,8 +186,11 @@ def _lawson_hanson(normals: Array, offsets: Array) -> float:
     return float(np.linalg.norm(residual[:-1]) / -residual[-1]) if residual[-1] < -1e-12 else np.inf
 
 
-def scip_radius(question: Question, point: int, horizon: float = 1e3) -> float:
-    """The ℓ2 radius by SCIP: one binary a neuron, min Σ δ² in span(W); ∞ if nothing within the horizon is fooled."""
+def scip_radius(question: Question, point: int, horizon: float, seconds: float = 60.0) -> float:
+    """The ℓ2 radius by SCIP: one binary a neuron, min Σ δ² in span(W); ∞ if nothing within the horizon is fooled.
+
+    SCIP works to its own tolerance of 1e-6, so the radius is good to about 1e-5; NaN if its time was too short.
+    """
     network, x = question.network, question.x[point]
     basis = np.linalg.svd(network.weights, full_matrices=False)[2]
     weights, start = network.weights @ basis.T, network.weights @ x + network.biases
@@ -162,13 +199,13 @@ def scip_radius(question: Question, point: int, horizon: float = 1e3) -> float:
     for rows, constants in rival_rows(question, point):
         model = pyscipopt.Model()
         model.hideOutput()
-        model.setParam("limits/gap", 1e-9)
-        model.setParam("numerics/feastol", 1e-9)
-        delta = [model.addVar(lb=-horizon, ub=horizon) for _ in basis]
+        model.setParam("limits/gap", 1e-7)
+        model.setParam("limits/time", seconds)
+        delta = [model.addVar(lb=-1, ub=1) for _ in basis]  # in units of the horizon, which suit SCIP's tolerances
         hidden = []
         for row, z0 in zip(weights, start, strict=True):
             reach = horizon * np.linalg.norm(row) + abs(z0) + 1.0
-            z = pyscipopt.quicksum(float(w) * d for w, d in zip(row, delta, strict=True)) + float(z0)
+            z = pyscipopt.quicksum(float(horizon * w) * d for w, d in zip(row, delta, strict=True)) + float(z0)
             value, on = model.addVar(lb=0, ub=reach), model.addVar(vtype="B")
             model.addCons(value >= z)
             model.addCons(value <= z + reach * (1 - on))
@@ -182,6 +219,8 @@ def scip_radius(question: Question, point: int, horizon: float = 1e3) -> float:
         model.addCons(pyscipopt.quicksum(d * d for d in delta) <= square)
         model.setObjective(square)
         model.optimize()
+        if model.getStatus() == "timelimit":
+            return np.nan
         if model.getStatus() in ("optimal", "gaplimit"):
-            best = min(best, np.sqrt(max(model.getObjVal(), 0.0)))
+            best = min(best, horizon * np.sqrt(max(model.getObjVal(), 0.0)))
     return float(best)
