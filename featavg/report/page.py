@@ -13,12 +13,13 @@ from typing import Any
 from matplotlib.figure import Figure
 
 from featavg.errors import InputError
-from featavg.figures import draw
+from featavg.figures.draw import draw
 from featavg.record import FAMILY, Claim, Record
 from featavg.record.words import expected_text, interval_text, number, published_text, summary, verdict_counts
 from featavg.report.svg import inline_svg
 from featavg.report.verdicts import badge, verdict_drawing, verdict_table
 
+HEADING = "Feature averaging, claim by claim"
 RULE = (
     "A claim holds if the whole confidence interval of the measured value lies in what the claim accepts (expected ± "
     "tolerance, or one side of it), fails if none of it does, and is open if the interval straddles the border. "
@@ -28,12 +29,10 @@ RULE = (
 )
 
 
-def page(records: Sequence[Record]) -> str:
+def page(records: Sequence[Record], heading: str = HEADING) -> str:
     """Return the report as one HTML page that needs no other file and no network."""
     style = resources.files("featavg.report").joinpath("style.css").read_text(encoding="utf-8")
-    head = (
-        f"<header><h1>Feature averaging, claim by claim</h1><p class='summary'>{escape(summary(records))}</p></header>"
-    )
+    head = f"<header><h1>{escape(heading)}</h1><p class='summary'>{escape(summary(records))}</p></header>"
     table = (
         f"<section id='verdicts'><h2>Verdicts</h2>{verdict_table(records)}<p class='rule'>{escape(RULE)}</p></section>"
     )
@@ -41,14 +40,14 @@ def page(records: Sequence[Record]) -> str:
     return (
         "<!DOCTYPE html>\n<html lang='en'><head><meta charset='utf-8'>"
         "<meta name='viewport' content='width=device-width, initial-scale=1'>"
-        f"<title>featavg: verdicts</title><style>{style}</style></head><body>{body}</body></html>\n"
+        f"<title>featavg: {escape(heading)}</title><style>{style}</style></head><body>{body}</body></html>\n"
     )
 
 
-def write_report(records: Sequence[Record], path: str | os.PathLike[str]) -> Path:
+def write_report(records: Sequence[Record], path: str | os.PathLike[str], heading: str = HEADING) -> Path:
     """Write the page to `path`, whole or not at all."""
     path = Path(path)
-    text = page(records)
+    text = page(records, heading)
     partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -21,7 +21,7 @@ from featavg.robustness.relaxation import Place, Relaxed, Seeds, chords, nearest
 # A bracket is exact when upper − lower <= GAP · upper.
 GAP = 1e-6
 # A node is tightened again as long as its bound gains this share of what is missing.
-WORTHWHILE = 0.1
+WORTHWHILE = 0.3
 MOST_ROUNDS = 8
 CLOSED = -1
 # Intervals are widened by this share of their terms, three times as much as the verifier does.

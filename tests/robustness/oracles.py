@@ -32,8 +32,10 @@ KINDS = (
 )
 
 
-def random_problem(rng: np.random.Generator, kind: str | None = None, neurons: int | None = None) -> Question:
-    """Draw a network of 1 ... 12 neurons, ordinary or degenerate, with any read-out, and four points to ask about."""
+def random_problem(
+    rng: np.random.Generator, kind: str | None = None, neurons: int | None = None, points: int = 4
+) -> Question:
+    """Draw a network of 1 ... 12 neurons, ordinary or degenerate, with any read-out, and points to ask about."""
     kind = kind or str(rng.choice(KINDS))
     neurons = neurons or int(rng.integers(1, 13))
     dim, outputs = int(rng.integers(2, 41)), int(rng.choice([1, 1, 2, 3, 4]))
@@ -58,7 +60,7 @@ def random_problem(rng: np.random.Generator, kind: str | None = None, neurons: i
         second, output_bias = np.sign(second), np.round(output_bias)
     elif kind == "unbiased":
         biases[:], output_bias[:] = 0.0, 0.0
-    x = rng.standard_normal((4, dim)) * rng.choice([0.3, 1.0, 3.0])
+    x = rng.standard_normal((points, dim)) * rng.choice([0.3, 1.0, 3.0])
     return _labelled(rng, (weights, biases, second, output_bias), x, kind)
 
 

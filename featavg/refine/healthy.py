@@ -1,0 +1,103 @@
+"""A diagnosis as a record: what a healthy classifier would satisfy, claim by claim, with figures in words."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from featavg.arrays import Ints
+from featavg.record import Claim, Drawing, Record
+from featavg.refine.flips import ratio_of
+
+if TYPE_CHECKING:
+    from featavg.refine.diagnosis import Diagnosis
+
+MOST_ROWS = 40  # of the alignment matrix that are drawn
+UNIVERSAL = 1.5  # a common direction that needs no more than this times the attack's radius is nearly as good
+
+
+def record_of(found: Diagnosis) -> Record:
+    """Return the record of a diagnosis: a claim that fails is a finding about the classifier."""
+    shown = _shown(found)
+    arrays = {
+        "alignment": found.averages.alignment[shown],
+        "radii": found.flips.radii,
+        "flipped": np.stack([found.flips.attack, found.flips.universal, found.flips.chance]),
+        "fragile": found.fragile,
+        "attack": found.attack,
+    }
+    config = dict(found.table())
+    fragile = ", ".join(map(str, found.fragile.tolist()))
+    return Record(
+        "diagnosis", found.verdict, config, (found.seed,), _claims(found), arrays, _drawings(found, shown),
+        notes=(
+            f"The most fragile points, by their row in the data: {fragile}.",
+            "Radii under attack are upper bounds of the true ones, by a gradient walk; the true ones are bracketed at "
+            f"{len(found.exact_upper)} points. Null of the p-value: a random direction in the span of the centred "
+            "sub-class means of its class. Sub-classes that were not given are found on one half and tested on the "
+            "other; gains are trained on one half and measured on the other.",
+        ),
+        seconds=found.seconds,
+    )  # fmt: skip
+
+
+def _claims(found: Diagnosis) -> tuple[Claim, ...]:
+    gain, flip = found.gain, found.flips
+    labels = Claim(
+        "Finer labels would not raise the robust radius.",
+        source="refined on one half, measured on the other", expected=1.05, measured=gain.over_coarse,
+        interval=gain.over_coarse_interval, tolerance=0.0, tolerance_reason="less than 5 % is not worth new labels",
+        relation="at most", how=f"mean radius over that of coarse labels, {gain.subclasses} sub-classes a class",
+    )  # fmt: skip
+    if not np.isfinite(flip.ratio):
+        return (*_index_claim(found), labels)
+    direction = Claim(
+        "One common direction is much weaker than an attack made for each point.",
+        source="universal averaged direction", expected=UNIVERSAL, measured=flip.ratio,
+        interval=flip.ratio_interval, tolerance=0.0, tolerance_reason="half as long again is much weaker",
+        relation="at least", how="ratio of median radii over right points, bootstrap interval",
+    )  # fmt: skip
+    return (*_index_claim(found), direction, labels)
+
+
+def _index_claim(found: Diagnosis) -> tuple[Claim, ...]:
+    """The claim about averaging, none where no class has two sub-classes."""
+    index = found.averages.index[np.isfinite(found.averages.index)]
+    if not len(index):
+        return ()
+    spread = ratio_of(index, np.ones(len(index)), np.median, np.random.default_rng(found.seed))[1]
+    claim = Claim(
+        "The weights of a class do not hold all of its sub-classes alike.",
+        source="averaging index", expected=0.5, measured=found.averages.median_index, interval=spread,
+        tolerance=0.0, tolerance_reason="0.5 is half way between decoupled and averaging", relation="at most",
+        how=f"median over {len(index)} rows, bootstrap interval; p = {found.averages.p_value:.2g}",
+    )  # fmt: skip
+    return (claim,)
+
+
+def _shown(found: Diagnosis) -> Ints:
+    """Rows to draw, by class: all of them, or evenly chosen ones."""
+    order = np.argsort(found.row_class, kind="stable")
+    return order[np.linspace(0, len(order) - 1, min(len(order), MOST_ROWS)).round().astype(np.int64)]
+
+
+def _drawings(found: Diagnosis, shown: Ints) -> tuple[Drawing, ...]:
+    row_blocks = np.flatnonzero(np.diff(found.row_class[shown])) + 1
+    column_blocks = np.flatnonzero(np.diff(found.class_of)) + 1
+    return (
+        Drawing(
+            "heatmap", {"values": "alignment"},
+            caption="Cosine of each row of weights with the centred mean of each sub-class. Blocks of one colour are "
+            "averages; single bright cells are features learned by themselves.",
+            options={"rows": "row of weights", "columns": "sub-class", "row_blocks": row_blocks.tolist(),
+                     "column_blocks": column_blocks.tolist()},
+        ),
+        Drawing(
+            "curves", {"x": "radii", "y": "flipped"},
+            caption="Share of points that a perturbation of each size flips: an attack made for each point, one common "
+            "direction a class (towards the average of the others), and random directions.",
+            options={"labels": ["attack", "common direction", "random direction"], "x_label": "ℓ2 size",
+                     "y_label": "share misclassified"},
+        ),
+    )  # fmt: skip

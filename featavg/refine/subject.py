@@ -1,0 +1,170 @@
+"""What is diagnosed: the features a classifier decides on, its last weights, and a network that decides as it does."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from featavg.arrays import Array, Bools, Ints, finite_matrix
+from featavg.data.labelled import Names
+from featavg.errors import InputError
+from featavg.model import BinaryNetwork, MulticlassNetwork, TwoLayerNetwork, as_network
+from featavg.refine.coarse_radius import coarse_radius, one_against_rest
+from featavg.refine.sublabels import class_codes, known_classes
+from featavg.robustness import Budget, robust_radius
+from featavg.robustness.attacks import GradientWalk
+
+
+@dataclass(frozen=True)
+class Subject:
+    """Points in the space where the weights live, and a decision on them."""
+
+    features: Array  # (sample, feature)
+    codes: Ints  # (sample,)  positions of the labels in `classes`
+    classes: Names  # (class,)
+    rows: Array  # (neuron, feature)  hidden neurons of a two-layer network, or the head's weights of each class
+    row_class: Ints  # (neuron,)  the class a row speaks for
+    importance: Array  # (neuron,)  ‖a_r‖‖w_r‖, by how much a row can move the outputs
+    network: BinaryNetwork | MulticlassNetwork
+    output_class: Ints  # (output,)  the class of each output of the network; (1,) for a single one
+    kind: str  # what was read, in words
+    readout: str = "maximum"
+
+    def predict(self, features: Array) -> Ints:
+        """The class decided for, as a code: (sample,)."""
+        if isinstance(self.network, BinaryNetwork):
+            return (self.network.score(features) > 0).astype(np.int64)
+        if self.readout == "summed-probabilities":
+            member = self.output_class[:, None] == np.arange(len(self.classes))
+            return np.argmax(self.network.probabilities(features) @ member, axis=1)
+        return self.output_class[self.network.predict(features)]
+
+    def attack(self, rows: Ints) -> Array:
+        """Radii (row,) at which a gradient walk fools these points: upper bounds, 0 for errors."""
+        x, codes, walk = self.features[rows], self.codes[rows], GradientWalk(restarts=0, steps=20)
+        if isinstance(self.network, BinaryNetwork):
+            return walk(self.network, x, 2 * codes - 1).upper
+        upper = np.empty(len(rows))
+        for c in np.unique(codes):
+            own: Bools = codes == c
+            side = one_against_rest(self.network, self.output_class, int(c))
+            labels = np.ones(int(own.sum()), dtype=np.int64)
+            upper[own] = walk(side, x[own], labels, readout=self.readout).upper  # type: ignore[arg-type]
+        return upper
+
+    def exact(self, rows: Ints, budget: Budget) -> tuple[Array, Array]:
+        """Lower and upper bounds (row,) of the true radii of these points, equal where the search ended."""
+        x, codes = self.features[rows], self.codes[rows]
+        if isinstance(self.network, BinaryNetwork):
+            found = robust_radius(self.network, x, 2 * codes - 1, budget=budget, proofs=False)
+        else:
+            found = coarse_radius(
+                self.network, self.output_class, x, codes, readout=self.readout, norm="l2", box=None, budget=budget,
+                workers=1,
+            )  # fmt: skip
+        return found.lower, found.upper
+
+
+def read_subject(model: Any, x: ArrayLike | None, y: ArrayLike, head: str | None = None) -> Subject:
+    """Return what there is to diagnose in `model`; see `diagnose` for what it may be."""
+    if x is None and isinstance(model, tuple | list) and len(model) in (2, 3):
+        x, model = model[0], tuple(model[1:])
+    if x is None:
+        raise InputError("x must be points, got None; pass (features, weights[, bias]) as the model to leave it out")
+    if hasattr(model, "network_") and hasattr(model, "class_of_"):
+        return _two_layer(model.network_, x, y, model.classes_, model.class_of_, "summed-probabilities")
+    if isinstance(model, tuple | list) and len(model) in (1, 2):
+        return linear_subject(x, y, model[0], model[1] if len(model) == 2 else None, None, "linear head")
+    if hasattr(model, "coef_") and hasattr(model, "intercept_"):
+        return linear_subject(x, y, model.coef_, model.intercept_, model.classes_, type(model).__name__)
+    if _is_torch(model) and not _two_layer_module(model):
+        from featavg.refine.torch_head import split_module
+
+        features, weights, bias, name = split_module(model, x, head)
+        return linear_subject(features, y, weights, bias, None, f"{type(model).__name__} with the linear head {name!r}")
+    network = as_network(model)
+    return _two_layer(network, x, y, getattr(model, "classes_", None), None, "maximum")
+
+
+def linear_subject(
+    features: ArrayLike, y: ArrayLike, weights: ArrayLike, bias: ArrayLike | None, classes: Any, kind: str
+) -> Subject:
+    """The subject of a linear head: one row of weights for two classes, or one for each class.
+
+    >>> linear_subject([[1.0, 0.0], [0.0, 1.0]], [0, 1], [[-1.0, 1.0]], None, None, "head").row_class
+    array([1, 0])
+    """
+    points = finite_matrix(features, "features")
+    rows = np.atleast_2d(np.asarray(weights, dtype=np.float64))
+    if rows.shape[1] != points.shape[1]:
+        raise InputError(
+            f"features must be as wide as the head, got {points.shape[1]} features and {rows.shape[1]} weights"
+        )
+    names = known_classes(y, len(points)) if classes is None else np.asarray(classes)
+    outputs = len(rows)
+    if outputs != len(names) and not (outputs == 1 and len(names) == 2):
+        raise InputError(f"a head of {outputs} outputs cannot decide between {len(names)} classes; check y or the head")
+    constants = np.zeros(outputs) if bias is None else np.atleast_1d(np.asarray(bias, dtype=np.float64))
+    # A linear function is a pair of ReLUs: z = ReLU(z) − ReLU(−z).
+    double = (np.vstack([rows, -rows]), np.append(constants, -constants))
+    second = np.hstack([np.eye(outputs), -np.eye(outputs)])
+    network = as_network((*double, second, np.zeros(outputs)))
+    assert isinstance(network, BinaryNetwork | MulticlassNetwork)
+    # What all rows share moves no decision.
+    centred = np.vstack([rows, -rows]) if outputs == 1 else rows - rows.mean(axis=0)
+    row_class = np.array([1, 0]) if outputs == 1 else np.arange(outputs)
+    return Subject(
+        points, class_codes(y, len(points), names), names, centred, row_class, np.linalg.norm(centred, axis=1), network,
+        np.arange(outputs), kind,
+    )  # fmt: skip
+
+
+def _two_layer(
+    network: TwoLayerNetwork, x: ArrayLike, y: ArrayLike, classes: Any, output_class: Ints | None, readout: str
+) -> Subject:
+    assert isinstance(network, BinaryNetwork | MulticlassNetwork)
+    points = finite_matrix(x, "x")
+    if points.shape[1] != network.weights.shape[1]:
+        raise InputError(
+            f"features must be as wide as the network, got {points.shape[1]} features and "
+            f"{network.weights.shape[1]} weights"
+        )
+    names = known_classes(y, len(points)) if classes is None else np.asarray(classes)
+    if output_class is None:
+        output_class, readout = _output_classes(network, len(names), readout)
+    # A neuron speaks for the class it raises most against the others.
+    raised = network.second - network.second.mean(axis=0) if len(network.second) > 1 else network.second
+    if isinstance(network, BinaryNetwork):
+        row_class = (network.second[0] > 0).astype(np.int64)
+    else:
+        row_class = output_class[raised.argmax(axis=0)]
+    importance = np.linalg.norm(raised, axis=0) * np.linalg.norm(network.weights, axis=1)
+    codes = class_codes(y, len(points), names)
+    kind = f"two-layer network of {network.neurons} neurons"
+    return Subject(
+        points, codes, names, network.weights, row_class, importance, network, output_class, kind, readout
+    )  # fmt: skip
+
+
+def _output_classes(network: TwoLayerNetwork, classes: int, readout: str) -> tuple[Ints, str]:
+    if isinstance(network, BinaryNetwork) and classes == 2:
+        return np.zeros(1, dtype=np.int64), readout
+    labels = getattr(network, "class_labels", None)
+    if labels is not None and classes == 2:
+        return (labels > 0).astype(np.int64), "summed-probabilities" if len(labels) > 2 else readout
+    if len(network.second) != classes or isinstance(network, BinaryNetwork):
+        raise InputError(
+            f"a network of {len(network.second)} outputs cannot decide between {classes} classes; check y or the model"
+        )
+    return np.arange(classes), readout
+
+
+def _is_torch(model: Any) -> bool:
+    return any(kind.__module__.startswith("torch.nn") for kind in type(model).__mro__)
+
+
+def _two_layer_module(model: Any) -> bool:
+    return type(model).__name__ == "Sequential" and [type(m).__name__ for m in model] == ["Linear", "ReLU", "Linear"]

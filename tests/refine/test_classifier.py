@@ -1,0 +1,189 @@
+"""SubclassClassifier: a scikit-learn estimator that is more robust than coarse labels make it, with honest radii."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from featavg import InputError, load_images
+from featavg.refine import SubclassClassifier
+from featavg.refine.choice import marks_until
+from featavg.refine.descent import Frame, State, at_centers, descend
+from featavg.refine.heldout import coarse_margins, newton_distances
+from featavg.robustness.attacks import GradientWalk
+
+
+@parametrize_with_checks([SubclassClassifier(random_state=0, max_steps=200)])
+def test_scikit_learn_accepts_it(estimator: Any, check: Any) -> None:
+    check(estimator)
+
+
+def blobs(classes: int = 2, seed: int = 0) -> tuple[Any, Any, Any]:
+    """Four clusters a class at orthogonal directions of length 6, noise 1."""
+    rng = np.random.default_rng(seed)
+    fine = rng.integers(4 * classes, size=400)
+    return 6.0 * np.eye(30)[fine] + rng.standard_normal((400, 30)), np.array(list("abc"))[fine % classes], fine
+
+
+@pytest.fixture(scope="module")
+def digits() -> Any:
+    train, test = load_images("digits", "train"), load_images("digits", "test")
+    return train, test, SubclassClassifier(random_state=0).fit(train.x, train.y)
+
+
+def walk(model: Any, test: Any) -> Any:
+    return GradientWalk(restarts=0)(model.network_, test.x[:150], test.y[:150], readout="summed-probabilities").upper
+
+
+def test_finer_labels_make_digits_harder_to_fool_and_no_less_accurate(digits: Any) -> None:
+    train, test, auto = digits
+    coarse = SubclassClassifier(n_subclasses=1, random_state=0).fit(train.x, train.y)
+    assert auto.score(test.x, test.y) > 0.96 > coarse.score(test.x, test.y)
+    assert np.median(walk(auto, test)) > 1.5 * np.median(walk(coarse, test))
+    assert auto.choice_.count >= 10
+    assert auto.choice_.baseline is not None
+
+
+def test_robustness_comes_early_and_is_trained_away(digits: Any) -> None:
+    train, test, _ = digits
+    early, late = (
+        SubclassClassifier(n_subclasses=20, steps=n, random_state=0).fit(train.x, train.y) for n in (150, 4000)
+    )
+    assert np.mean(walk(early, test)) > 1.1 * np.mean(walk(late, test))
+    assert late.score(train.x, train.y) >= early.score(train.x, train.y)
+
+
+def test_radii_are_exact_where_named_so(digits: Any) -> None:
+    _, test, auto = digits
+    found = auto.robust_radius(test.x[:15], test.y[:15], readout="maximum")
+    assert set(found.status) == {"exact"}
+    assert found.verify().all()
+    ten = SubclassClassifier(n_subclasses=10, random_state=0).fit(digits[0].x, digits[0].y)
+    shown = ten.robust_radius(test.x[:15], test.y[:15])
+    assert (shown.upper <= 1.02 * shown.lower).all()
+    fooled = ten.predict(shown.witness * (1 + 1e-9) - 1e-9 * test.x[:15]) != test.y[:15]
+    assert fooled.all()
+
+
+def test_three_classes_have_radii_of_the_fine_maximum_against_the_rest() -> None:
+    x, y, _ = blobs(classes=3)
+    model = SubclassClassifier(n_subclasses=4, random_state=0).fit(x, y)
+    found = model.robust_radius(x[:12], y[:12], readout="maximum")
+    assert set(found.status) == {"exact"}
+    assert found.question.fooled(found.witness).all()
+    right = model.predict(x[:12]) == y[:12]
+    assert right.sum() > 9
+    assert (found.upper[right] > 0.1).all()
+    inside = x[:12] + 0.99 * (found.witness - x[:12])
+    assert (model.classes_[model.class_of_[model.network_.predict(inside)]] == y[:12]).all()
+    np.testing.assert_allclose(model.predict_proba(x).sum(axis=1), 1)
+
+
+def test_known_sub_labels_are_used_and_unknown_ones_completed() -> None:
+    x, y, fine = blobs()
+    some = np.where(np.arange(400) % 3 == 0, fine, -1)
+    model = SubclassClassifier(random_state=0, max_steps=100).fit(x, y, sublabels=some)
+    assert model.subclass_names_.tolist() == ["0", "2", "4", "6", "1", "3", "5", "7"]
+    assert (model.subclass_names_[model.subclass_].astype(int) == fine).mean() > 0.99
+    assert {name: sub.tolist() for name, sub in model.subclasses_of_.items()} == {"a": [0, 1, 2, 3], "b": [4, 5, 6, 7]}
+    assert (model.predict_subclass(x).astype(int) == fine).mean() > 0.97
+    text = SubclassClassifier(random_state=0, max_steps=100).fit(x, y, [None if s < 0 else f"s{s}" for s in some])
+    np.testing.assert_array_equal(text.subclass_, model.subclass_)
+
+
+def test_one_gaussian_a_class_loses_no_accuracy_to_auto() -> None:
+    rng = np.random.default_rng(0)
+    y = np.arange(1200) % 2
+    x = rng.standard_normal((1200, 20)) + 0.35 * (2 * y - 1)[:, None]
+    auto, one = (
+        SubclassClassifier(n, random_state=0, max_steps=800).fit(x[:600], y[:600]) for n in ("auto", 1)
+    )  # fmt: skip
+    assert auto.score(x[600:], y[600:]) >= one.score(x[600:], y[600:]) - 0.02
+
+
+def test_it_works_in_pipelines_searches_and_cross_validation() -> None:
+    x, y, _ = blobs()
+    model = make_pipeline(StandardScaler(), SubclassClassifier(random_state=0, max_steps=100))
+    assert cross_val_score(model, x, y, cv=3).mean() > 0.9
+    search = GridSearchCV(SubclassClassifier(random_state=0, max_steps=100), {"n_subclasses": [1, 4]}, cv=3).fit(x, y)
+    assert search.best_params_ == {"n_subclasses": 4}
+
+
+def test_weights_count_as_repetitions_and_shift_and_scale_change_nothing() -> None:
+    x, y, _ = blobs()
+    model = SubclassClassifier(n_subclasses=4, random_state=0, steps=50)
+    plain, moved = model.fit(x, y).predict_proba(x), model.fit(1000 * x + 7, y).predict_proba(1000 * x + 7)
+    np.testing.assert_allclose(plain, moved, atol=1e-3)
+    heavy = np.where(y == "a", 20.0, 1.0)
+    weighted = SubclassClassifier(n_subclasses=4, random_state=0, steps=50).fit(x, y, sample_weight=heavy)
+    assert weighted.predict_proba(x)[:, 0].mean() > plain[:, 0].mean() + 0.02
+
+
+def test_several_neurons_a_sub_class_and_two_ways_to_name_counts() -> None:
+    x, y, _ = blobs()
+    wide = SubclassClassifier({"a": 4, "b": 3}, neurons_per_subclass=2, random_state=0, max_steps=100).fit(x, y)
+    assert wide.network_.weights.shape == (14, 30)
+    ranged = SubclassClassifier((2, 5), random_state=0, max_steps=100).fit(x, y)
+    assert 2 <= ranged.choice_.count <= 5
+
+
+def test_no_neuron_is_born_dead_and_the_step_is_stable() -> None:
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal((100, 3)) * [5.0, 1.0, 0.1] + 50
+    frame = Frame.of(x, np.ones(100))
+    inside = frame.inside(x)
+    labels = np.arange(100) % 4
+    start = at_centers(np.stack([inside[labels == j].mean(axis=0) for j in range(4)]), 1, 0)
+    assert (inside @ start.weights.T + start.biases > 0).all()
+    losses = []
+    for _, state in descend(start, inside, labels, np.ones(100), frame.rate, marks_until(200), 0):
+        outputs = state.outputs(inside)
+        losses.append(np.mean(np.log(np.exp(outputs - outputs.max(1, keepdims=True)).sum(1)) + outputs.max(1)
+                              - outputs[np.arange(100), labels]))  # fmt: skip
+    assert (np.diff(losses) <= 1e-12).all()
+
+
+def test_newton_distance_of_a_linear_decision_is_the_distance() -> None:
+    state = State(np.array([[3.0, 4.0], [-3.0, -4.0]]), np.array([50.0, 50.0]), np.eye(2))
+    x, own = np.array([[1.0, 1.0]]), np.array([[True, False]])
+    np.testing.assert_allclose(newton_distances(state, own, x), 7 / 5)
+    np.testing.assert_allclose(coarse_margins(state.outputs(x), own, np.array([0, 1])), 14)
+
+
+X = np.arange(40.0).reshape(20, 2)
+Y = np.arange(20) % 2
+
+
+@pytest.mark.parametrize(
+    ("options", "x", "y", "sublabels", "message"),
+    [
+        ({}, X, np.zeros(20), None, "at least 2 classes, got 1 class"),
+        ({}, np.ones((20, 2)), Y, None, "constant features"),
+        ({"n_subclasses": 11}, X, Y, None, "10 points, fewer than 11 sub-labels|8 points, fewer than 11"),
+        ({"n_subclasses": 0}, X, Y, None, "got 0"),
+        ({"n_subclasses": {0: 2}}, X, Y, None, "no number for 1"),
+        ({"learning_rate": -1.0}, X, Y, None, "auto or positive"),
+        ({"neurons_per_subclass": 0}, X, Y, None, "at least 1, got 0"),
+        ({}, X, Y, ["all"] * 20, "in one class, got 'all' in 2"),
+        ({}, X, Y, [0] * 3, "one for each of 20 points"),
+    ],
+)
+def test_bad_input_gets_one_sentence(options: Any, x: Any, y: Any, sublabels: Any, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        SubclassClassifier(**options).fit(x, y, sublabels=sublabels)
+
+
+def test_nan_unseen_labels_and_unknown_readouts_are_refused() -> None:
+    model = SubclassClassifier(1, steps=10, random_state=0).fit(X, Y)
+    with pytest.raises(ValueError, match="NaN"):
+        model.fit(np.where(X == 3, np.nan, X), Y)
+    with pytest.raises(InputError, match="got 5; it was not seen"):
+        model.robust_radius(X[:1], [5])
+    with pytest.raises(InputError, match="maximum, summed-probabilities"):
+        model.robust_radius(X[:1], [0], readout="loudest")  # type: ignore[arg-type]

@@ -1,0 +1,210 @@
+"""diagnose: finds planted averaging, accuses neither random nor decoupled heads, and says when labels do not help."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from sklearn.linear_model import LogisticRegression
+
+from featavg import InputError, averaging_network, decoupled_network, sample_clusters
+from featavg.refine import diagnose, discover_sublabels
+from featavg.refine.averages import averages, centred_means
+from featavg.refine.gain import halves
+
+TRIALS = 200
+
+
+def features(seed: int, clusters: int = 10, dim: int = 30, samples: int = 300) -> tuple[Any, Any, Any]:
+    """Points around orthogonal centers away from the origin; even clusters are class 0."""
+    rng = np.random.default_rng(seed)
+    fine = np.arange(samples) % clusters
+    centers = 4.0 * np.linalg.qr(rng.standard_normal((dim, dim)))[0][:clusters] + 2.0
+    return centers[fine] + rng.standard_normal((samples, dim)), fine % 2, fine
+
+
+def head(kind: str, x: Any, fine: Any, rng: Any) -> tuple[Any, Any]:
+    """Rows of weights and their classes."""
+    centers = centred_means(x, fine)
+    if kind == "random":
+        rows = rng.standard_normal((8, x.shape[1]))
+        return rows, np.arange(8) % 2
+    if kind == "decoupled":
+        return centers + 0.1 * rng.standard_normal(centers.shape), np.arange(10) % 2
+    if kind == "one random row":
+        row = rng.standard_normal(x.shape[1])
+        return np.stack([row, -row]), np.array([1, 0])
+    average = np.stack([centers[c::2].mean(axis=0) for c in (0, 1)])
+    return average + 0.15 * np.abs(average).mean() * rng.standard_normal(average.shape), np.array([0, 1])
+
+
+def test_calibration_with_given_sub_labels() -> None:
+    found: dict[str, list[bool]] = {kind: [] for kind in ("random", "decoupled", "one random row", "averaging")}
+    for trial in range(TRIALS):
+        x, _, fine = features(trial)
+        centers, class_of = centred_means(x, fine), np.arange(10) % 2
+        for kind, verdicts in found.items():
+            rows, row_class = head(kind, x, fine, np.random.default_rng(trial))
+            seen = averages(rows, row_class, np.ones(len(rows)), centers, class_of)
+            verdicts.append(seen.p_value < 0.05 and (kind != "averaging" or seen.median_index > 0.5))
+    for kind in ("random", "decoupled", "one random row"):
+        assert np.mean(found[kind]) <= 0.08, kind
+    assert np.mean(found["averaging"]) >= 0.99
+
+
+def test_calibration_with_sub_labels_found_on_one_half_and_tested_on_the_other() -> None:
+    wrong, missed = 0, 0
+    for trial in range(20):
+        x, y, fine = features(trial)
+        first, second = halves(y, seed=trial)
+        sub = discover_sublabels(x[first], y[first], 5, seed=trial)
+        labels = sub.assign(x[second], y[second])
+        centers = centred_means(x[second], labels)
+        verdicts = {}
+        for kind in ("random", "decoupled", "averaging"):
+            rows, row_class = head(kind, x, fine, np.random.default_rng(trial))
+            verdicts[kind] = averages(rows, row_class, np.ones(len(rows)), centers, sub.class_of).p_value < 0.05
+        wrong += verdicts["random"] + verdicts["decoupled"]
+        missed += not verdicts["averaging"]
+    assert (wrong <= 3, missed) == (True, 0)
+
+
+def test_the_index_is_one_for_averages_and_zero_for_single_features() -> None:
+    centers, class_of = np.eye(6), np.arange(6) % 2
+    rows = np.stack([centers[::2].sum(axis=0), centers[0], -centers[1::2].sum(axis=0)])
+    found = averages(rows, np.array([0, 0, 1]), np.ones(3), centers, class_of)
+    np.testing.assert_allclose(found.index[:2], [1, 0], atol=1e-12)
+    np.testing.assert_allclose(found.p_values[0], 0, atol=1e-12)
+    assert found.p_values[2] > 0.99
+    single = averages(rows, np.array([0, 0, 1]), np.ones(3), centers[:2], np.array([0, 1]))
+    assert np.isnan(single.p_value)
+    np.testing.assert_allclose(averages(rows[:1], np.array([0]), np.ones(1), centers, class_of).share, 1)
+
+
+@pytest.fixture(scope="module")
+def averaging() -> Any:
+    data = sample_clusters(clusters=10, dim=60, samples=500, seed=0, coordinates="ambient")
+    return data, diagnose(averaging_network(data), data.x, data.y)
+
+
+def test_the_averaging_network_is_found_out_without_being_told_the_clusters(averaging: Any) -> None:
+    data, found = averaging
+    assert found.does_average
+    assert found.finer_labels_help
+    assert found.per_class.tolist() == [5, 5]
+    assert found.flips.ratio < 1.25  # one direction is nearly all there is to such a network
+    assert found.averages.share > 0.95
+    # √(d/k) at the centers, somewhat less at noisy points.
+    assert 0.8 < np.median(found.exact_upper) / np.sqrt(data.dim / 10) < 1.1
+    assert "It averages" in found.verdict
+    assert "SubclassClassifier" in found.verdict
+    right = found.attack[found.attack > 0]
+    first = found.attack[np.flatnonzero(found.rows == found.fragile[0])[0]]
+    assert first == right.min()
+
+
+def test_the_decoupled_network_does_not_average() -> None:
+    data = sample_clusters(clusters=10, dim=60, samples=500, seed=0, coordinates="ambient")
+    found = diagnose(decoupled_network(data), data.x, data.y, data.cluster)
+    assert found.does_average is False
+    assert found.sublabels_given
+    assert "does not average" in found.verdict
+
+
+def test_one_gaussian_a_class_is_told_that_finer_labels_will_not_help() -> None:
+    rng = np.random.default_rng(1)
+    y = np.arange(500) % 2
+    x = rng.standard_normal((500, 12)) + 1.0 * y[:, None]
+    found = diagnose(LogisticRegression().fit(x, y), x, y)
+    assert found.does_average is None
+    assert not found.finer_labels_help
+    assert found.verdict.endswith("Finer labels will not help.")
+
+
+def test_page_record_and_json_say_the_same(averaging: Any, tmp_path: Path) -> None:
+    _, found = averaging
+    text = found.report(tmp_path / "page.html").read_text()
+    assert "It averages" in text
+    assert text.count("<svg") >= 3
+    assert "http" not in text
+    record = found.to_record()
+    assert [claim.verdict for claim in record.claims] == ["fails", "fails", "fails"]
+    content = json.loads(found.to_json())
+    assert content["does_average"] is True
+    assert content["fragile"] == found.fragile.tolist()
+    assert content["verdict"] == found.verdict
+    assert str(found).startswith(found.verdict)
+
+
+class Backbone(torch.nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.early = torch.nn.Linear(30, 8)
+        self.head = torch.nn.Linear(8, 2)
+
+    def forward(self, x: Any) -> Any:
+        return self.head(torch.tanh(self.early(x)))
+
+
+def test_torch_heads_arrays_and_linear_models_are_the_same_thing() -> None:
+    torch.manual_seed(0)
+    module, (x, y, fine) = Backbone(), features(0, samples=120)
+    deep = diagnose(module, x, y, fine)
+    inner = torch.tanh(module.early(torch.tensor(x, dtype=torch.float32))).detach().double().numpy()
+    weights, bias = (part.detach().double().numpy() for part in (module.head.weight, module.head.bias))
+    for plain in (diagnose((weights, bias), inner, y, fine), diagnose((inner, weights, bias), None, y, fine)):
+        np.testing.assert_allclose(plain.averages.alignment, deep.averages.alignment)
+        np.testing.assert_allclose(plain.attack, deep.attack)
+    # The radius of a linear decision is margin / ‖difference of rows‖.
+    outputs = inner[deep.rows] @ weights.T + bias
+    margin = (outputs[:, 1] - outputs[:, 0]) * (2 * y[deep.rows] - 1)
+    np.testing.assert_allclose(deep.attack, np.maximum(margin, 0) / np.linalg.norm(weights[1] - weights[0]), atol=1e-6)
+    with pytest.raises(InputError, match="one of the linear layers early, head, got 'tail'"):
+        diagnose(module, x, y, head="tail")
+
+
+def test_a_module_without_a_linear_head_is_refused_with_what_it_has() -> None:
+    x, y, _ = features(0)
+    module = torch.nn.Sequential(torch.nn.Conv1d(1, 1, 1), torch.nn.ReLU())
+    with pytest.raises(InputError, match="needs a linear head, got only Conv1d, ReLU"):
+        diagnose(module, x, y)
+
+
+def test_without_torch_the_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    x, y, _ = features(0)
+    monkeypatch.setitem(sys.modules, "torch", None)
+    with pytest.raises(InputError, match=r"pip install 'featavg\[deep\]'"):
+        diagnose(Backbone(), x, y)
+
+
+X, Y, FINE = features(0, samples=60)
+W = np.ones((1, 30))
+
+
+@pytest.mark.parametrize(
+    ("model", "x", "y", "sublabels", "message"),
+    [
+        ((W,), X, np.zeros(60), None, "at least 2 classes"),
+        ((W,), np.ones((60, 30)), Y, None, "same values everywhere"),
+        ((W,), np.where(X[0, 0] == X, np.nan, X), Y, None, "NaN"),
+        ((W[:, :5],), X, Y, None, "as wide as the head, got 30 features and 5 weights"),
+        ((np.ones((3, 30)),), X, Y, None, "3 outputs cannot decide between 2 classes"),
+        ((W, [0.0]), X, Y, [0] * 60, "every sub-label must lie in one class"),
+        ((np.zeros((1, 30)),), X, Y, None, "all 0"),
+        ((W,), X[:9], Y[:9], None, "at least 8 points of every class"),
+        ((W,), None, Y, None, "x must be points, got None"),
+    ],
+)
+def test_bad_input_gets_one_sentence(model: Any, x: Any, y: Any, sublabels: Any, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        diagnose(model, x, y, sublabels)
+
+
+def test_unseen_labels_are_refused() -> None:
+    with pytest.raises(InputError, match="got 2; it was not seen before"):
+        diagnose(LogisticRegression().fit(X, Y), X, np.where(np.arange(60) == 3, 2, Y))
