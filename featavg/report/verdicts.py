@@ -8,7 +8,7 @@ from html import escape
 import numpy as np
 from matplotlib.figure import Figure
 
-from featavg.figures import dots
+from featavg.figures.dots import dots
 from featavg.record import Claim, Record
 from featavg.record.words import expected_text, interval_text, number, published_text
 

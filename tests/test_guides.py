@@ -1,4 +1,4 @@
-"""The guides run as they are written."""
+"""The README and the guides run as they are written."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ from typing import Any
 
 import pytest
 
-GUIDES = sorted((Path(__file__).parents[2] / "docs" / "guides").glob("*.md"))
+ROOT = Path(__file__).parents[1]
+GUIDES = [ROOT / "README.md", *sorted((ROOT / "docs" / "guides").glob("*.md"))]
 
 
 def test_there_are_guides() -> None:
-    assert len(GUIDES) >= 3
+    assert len(GUIDES) >= 4
 
 
 @pytest.mark.parametrize("guide", GUIDES, ids=lambda path: path.stem)
