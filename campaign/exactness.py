@@ -131,8 +131,8 @@ def _record(found: dict[str, list[dict[str, Any]]], seconds: float) -> Record:
         Claim.exact(
             disagreements,
             f"The radius of {len(differences):,} networks is that of a brute force over all activation patterns.",
-            how=f"points that differ by more than {AGREE:g} relative from Clarabel's answer over all patterns, or by more "
-            f"than {SCIP_AGREES:g}, its own accuracy, from that of SCIP, which was asked for {len(scip)}",
+            how=f"points that differ by more than {AGREE:g} relative from Clarabel's answer over all patterns, or by "
+            f"more than {SCIP_AGREES:g}, its own accuracy, from that of SCIP, which was asked for {len(scip)}",
             **zero,
         ),
         Claim.exact(total["crossed"], "No lower bound exceeds its upper bound.", how=_of(total), **zero),

@@ -14,7 +14,7 @@ from featavg.robustness.geometry import ROUNDING, Euclidean
 from featavg.robustness.proof import Cut, Node, Proof
 from featavg.robustness.region import Neurons
 from featavg.robustness.relaxation import chords
-from featavg.robustness.search import GAP, OUTWARD
+from featavg.robustness.search import OUTWARD
 
 DESCENTS = 6
 ROUNDS = 6
@@ -122,10 +122,3 @@ def _tighten(
 ) -> tuple[Array, Array]:
     slack = OUTWARD * (pairs.magnitude + reach[:, None] * geometry.norms)
     return np.maximum(low, pairs.start + least - slack), np.minimum(high, pairs.start + most + slack)
-
-
-def first_reach(radius: Array, points: Ints, count: int) -> Array:
-    """The distance up to which each point's pairs must be closed: (pair,), from the best radius over its rivals."""
-    best = np.full(count, np.inf)
-    np.minimum.at(best, points, radius)
-    return best[points] * (1.0 - GAP)

@@ -99,8 +99,10 @@ def answer(question: Question, budget: Budget, progress: Progress) -> Answer:
     for i, incumbent in incumbents.items():
         lower[i] = incumbent.radius * (1.0 - GAP)
         if waiting[i]:
-            method = _pooled if pooled else _alone
-            lower[i], ended[i] = method(task, i, waiting[i], incumbent, budget, proofs)
+            try:
+                lower[i], ended[i] = (_pooled if pooled else _alone)(task, i, waiting[i], incumbent, budget, proofs)
+            except (RuntimeError, ArithmeticError, np.linalg.LinAlgError) as error:
+                lower[i], ended[i] = 0.0, f"failed: {error}"
             left -= 1
             progress(count - left, count)
         if incumbent.delta is not None:

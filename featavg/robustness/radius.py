@@ -14,7 +14,6 @@ from featavg.arrays import labels_among
 from featavg.errors import InputError
 from featavg.robustness.bracket import RadiusBracket
 from featavg.robustness.exact import Answer, Progress, answer
-from featavg.robustness.pooled_search import WIDTH
 from featavg.robustness.question import Norm, Question, Readout, ask, part
 from featavg.robustness.search import GAP, Budget
 from featavg.robustness.witness import confirmed
@@ -107,12 +106,10 @@ def _status(lower: float, upper: float, known: bool, ended: str) -> str:
     if lower == upper or (known and upper - lower <= 1.001 * GAP * upper):
         return "exact"
     if ended:
-        return f"open: {ended}"
-    if known and upper - lower <= 1.001 * WIDTH * upper:
-        return "open: bracketed to 1 %"
-    return (
-        "open: the witness has too few digits" if known else "open: no fooled point found, none excluded beyond lower"
-    )
+        return ended if ended.startswith("failed") else f"open: {ended}"
+    if not known:
+        return "open: no fooled point found, none excluded beyond lower"
+    return "open: bracketed to 1 %" if upper - lower > 10 * GAP * upper else "open: the witness has too few digits"
 
 
 def _shared(question: Question, budget: Budget, workers: int, progress: Progress) -> Answer:

@@ -75,7 +75,6 @@ class Outcome:
     lower: float  # nothing nearer is fooled
     ended: str  # empty if nothing is left open, else why it is
     roots: dict[int, Node]  # one proof for each rival
-    nodes: int
 
 
 def everything_on(place: Place) -> Seeds:
@@ -152,7 +151,7 @@ def search(places: dict[int, Place], incumbent: Incumbent, budget: Budget) -> Ou
     left = heap[0].bound if heap else np.inf
     if not ended and stuck < incumbent.reach(far):
         ended = "rounding stops the search at a leaf"
-    return Outcome(min(incumbent.reach(far), stuck, left), ended, roots, nodes)
+    return Outcome(min(incumbent.reach(far), stuck, left), ended, roots)
 
 
 def explore(place: Place, task: Open, incumbent: Incumbent, far: float) -> int | None:

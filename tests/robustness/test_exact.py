@@ -6,7 +6,8 @@ from numpy.testing import assert_allclose
 
 from featavg import InputError, averaging_network, decoupled_network, filtered_network, sample_clusters
 from featavg.model import BinaryNetwork, MulticlassNetwork
-from featavg.robustness import Budget, robust_radius, targeted_radius
+from featavg.robustness import Budget, exact, robust_radius, targeted_radius
+from featavg.robustness.search import search
 
 CLOSE = {"rtol": 3e-6}
 
@@ -134,6 +135,30 @@ def test_a_budget_ends_honestly():
     assert short.verify().all()
     assert (short.lower <= long.upper).all()
     assert (long.lower <= short.upper).all()
+
+
+def test_a_failing_solver_spoils_one_point_only(monkeypatch):
+    """Nothing is claimed where the solver gave up: lower 0, the reason in the status, the other points as ever."""
+    rng = np.random.default_rng(1)
+    network = random_binary(rng, neurons=60, dim=30)
+    x = rng.standard_normal((4, 30))
+    y = np.where(network.score(x) >= 0, 1, -1)
+    healthy = robust_radius(network, x, y)
+    calls = []
+
+    def failing(*arguments):
+        calls.append(1)
+        if len(calls) == 1:
+            raise RuntimeError("too many iterations")
+        return search(*arguments)
+
+    monkeypatch.setattr(exact, "search", failing)
+    radius = robust_radius(network, x, y)
+    failed = [status == "failed: too many iterations" for status in radius.status]
+    assert sum(failed) == 1
+    assert radius.lower[failed] == 0.0
+    assert radius.verify().all()
+    assert_allclose(radius.upper[~np.array(failed)], healthy.upper[~np.array(failed)])
 
 
 def test_processes_change_nothing():
