@@ -13,7 +13,7 @@ from featavg.experiments._paper import Setting
 from featavg.record import Claim, Drawing, Record, interval
 from featavg.robustness import robust_radius
 
-COST = ("quick", 40)
+COST = ("long", 90)
 NEEDS: tuple[str, ...] = ()
 
 
@@ -24,8 +24,8 @@ class Config:
     clusters: tuple[int, ...] = (4, 6, 8, 12, 16)
     dims: tuple[int, ...] = (3072, 10**4, 10**6, 10**9, 10**12)
     points_per_cluster: int = 100
-    test_points: int = 100
-    seeds: int = 6
+    test_points: int = 200
+    seeds: int = 10
 
 
 def run(config: Config, progress: Progress) -> Record:
