@@ -81,7 +81,7 @@ def _claims(found: Array, names: list[str], config: Config) -> list[Claim]:
         Claim.over_seeds(
             found[case, :, column],
             f"The {statistic} at d = {names[case]} is {_word(statistic)} at d = {config.dim:,} ambient.",
-            source="compact coordinates; Assumption 3 holds η·d and σ_w·d",
+            source="Assumption 3",
             expected=float(ambient[column]),
             relation="at least" if statistic == "other-class cosine" else "near",
             tolerance=TOLERANCES[statistic],

@@ -13,7 +13,7 @@ from featavg.experiments import Progress, record_of
 from featavg.experiments._paper import NETWORK_SEED, Setting
 from featavg.model import BinaryNetwork, TwoLayerNetwork
 from featavg.record import Claim, Drawing, Record
-from featavg.robustness import Readout, robust_accuracy, robust_radius
+from featavg.robustness import Readout, lipschitz_bound, robust_accuracy, robust_radius
 from featavg.robustness.attacks import PGD, GradientWalk, UniversalDirection
 from featavg.training import GradientDescent, train
 
@@ -26,9 +26,9 @@ PUBLISHED = {
 }
 RADII = {"coarse": np.arange(10.0, 27.0), "fine": np.arange(30.0, 47.0)}
 READOUTS: dict[str, Readout] = {"coarse": "sign", "fine": "maximum"}
-CURVES = ("theory", "walk", "pgd", "universal", "exact")  # the last is drawn on top
+CURVES = ("theory", "certified", "walk", "pgd", "universal", "exact")  # the last is drawn on top
 SCALES = (1e-5, 1e-3, 2e-3, 3e-3)
-LABELS = ["theory", "gradient walk", "PGD, 40 steps", "universal direction", "exact"]
+LABELS = ["theory", "Lipschitz certificate", "gradient walk", "PGD, 40 steps", "universal direction", "exact"]
 
 
 @dataclass(frozen=True)
@@ -87,6 +87,7 @@ def _measure(config: Config, network: TwoLayerNetwork, test: ClusterData, name: 
         "verified": np.mean(exact.verify()),
         "excess": np.median(universal.upper / exact.upper),
         "exact": robust_accuracy(exact, radii).upper,
+        "certified": robust_accuracy(lipschitz_bound(network, x, y, readout=readout), radii).lower,
         "universal": robust_accuracy(universal, radii).upper,
         "walk": robust_accuracy(GradientWalk()(network, x, y, readout=readout), radii).upper,
         "pgd": np.array(survived),
@@ -266,7 +267,8 @@ def _drawing(setting: theory.Setting, name: str) -> Drawing:
             "published_y": f"{name}_published_y",
         },
         caption=f"{network[name]}: share of test points that no ℓ2 perturbation of a given size can turn. The exact "
-        "curve is proved point by point; every attack lies on or above it. Circles are the paper's Fig. 3 (left).",
+        "curve is proved point by point; every attack lies on or above it, every certificate below. Circles are the "
+        "paper's Fig. 3 (left).",
         options={
             "labels": LABELS,
             "published_labels": ["paper, PGD"],

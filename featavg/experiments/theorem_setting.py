@@ -16,7 +16,7 @@ from featavg.model import BinaryNetwork
 from featavg.record import Claim, Drawing, Record
 from featavg.training import GradientDescent, GradientFlow, Trajectory, train
 
-COST = ("long", 3600)
+COST = ("long", 1000)
 NEEDS: tuple[str, ...] = ()
 SOURCE = "Theorem 1 under Assumption 3, constants 1"
 

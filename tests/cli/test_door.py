@@ -52,3 +52,16 @@ def test_every_experiment_of_the_package_keeps_the_protocol():
         assert experiment.title
         assert experiment.config().seeds >= 5, name
         assert experiment.config(seeds=7).seeds == 7
+
+
+def test_fetching_an_unknown_data_set_is_one_sentence():
+    answer = subprocess.run(
+        [sys.executable, "-c", "from featavg.cli import main; main()", "data", "fetch", "mnst"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert answer.returncode == 2
+    assert answer.stdout == ""
+    assert answer.stderr.count("\n") == 1
+    assert "mnist" in answer.stderr
