@@ -1,0 +1,127 @@
+"""A frozen backbone with a two-layer ReLU head, as the paper builds it (Fig. 2 c, d).
+
+The head is an ordinary network of this project on points that are features: `featavg.train` trains it,
+`robust_radius` finds its exact radii in feature space, `equivalent_weights` and `alignment` compare it with the class
+features μ_j, the mean penultimate outputs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import ArrayLike
+from torch import Tensor, nn
+
+from featavg.arrays import Array, Bools, Ints, finite_matrix, labels_among
+from featavg.data import Points
+from featavg.deep.images import as_images, outputs_of
+from featavg.errors import InputError
+from featavg.model import BinaryNetwork, MulticlassNetwork, TwoLayerNetwork
+
+NEURONS = 30  # of the paper's heads: 10 classes with 3 each, or 15 positive and 15 negative
+
+
+@dataclass(frozen=True)
+class FeatureData(Points):
+    """Features as points, with the mean feature of each class."""
+
+    centers: Array  # (cluster, axis)  μ_j
+    center_labels: Ints  # (cluster,)  coarse label of each class, -1 or +1
+
+    @property
+    def clusters(self) -> int:
+        """k, the number of classes."""
+        return len(self.centers)
+
+
+def extract_features(module: nn.Module, x: Any, batch: int = 512) -> Array:
+    """Return the penultimate outputs of images (sample, channel, height, width): (sample, feature), float64."""
+    found = outputs_of(module, as_images(x), batch, features=True)
+    return found.flatten(1).double().numpy()
+
+
+def feature_data(features: ArrayLike, cluster: ArrayLike, center_labels: ArrayLike) -> FeatureData:
+    """Return features (sample, axis) with fine labels 0 ... k − 1 as points; y_i is the coarse label of its class.
+
+    >>> data = feature_data([[0.0, 2.0], [0.0, 4.0], [1.0, 0.0]], [0, 0, 1], [1, -1])
+    >>> data.centers, data.y
+    (array([[0., 3.],
+           [1., 0.]]), array([ 1,  1, -1]))
+    """
+    points = finite_matrix(features, "features")
+    coarse = np.asarray(center_labels)
+    coarse = labels_among(coarse, (-1, 1), coarse.size, "center_labels")
+    fine = labels_among(cluster, range(len(coarse)), len(points), "cluster")
+    empty = np.setdiff1d(np.arange(len(coarse)), fine)
+    if len(empty):
+        raise InputError(f"every class needs a point for its mean feature, got none of class {empty[0]}")
+    centers = np.stack([points[fine == j].mean(axis=0) for j in range(len(coarse))])
+    return FeatureData(points, coarse[fine], fine, centers, coarse)
+
+
+def coarse_head(
+    data: FeatureData, neurons: int = NEURONS, *, seed: int = 0, scale: float | None = None
+) -> BinaryNetwork:
+    """An untrained head for the coarse labels: half of the neurons positive, half negative.
+
+    The paper compares it with the features in as many groups as there are classes: 15 + 15 neurons in 5 + 5 groups.
+    """
+    if neurons % 2 or (neurons // 2) % max(1, data.clusters // 2):
+        raise InputError(
+            f"neurons must be two halves, each of {data.clusters // 2} equal groups, got {neurons}; try {NEURONS}"
+        )
+    return BinaryNetwork.random(data, neurons // 2, seed=seed, scale=scale)
+
+
+def fine_head(
+    data: FeatureData, neurons: int = NEURONS, *, seed: int = 0, scale: float | None = None
+) -> MulticlassNetwork:
+    """An untrained head for the fine labels: an equal number of neurons for each class, 10 classes with 3 each."""
+    if neurons % data.clusters or neurons < data.clusters:
+        raise InputError(f"neurons must be a multiple of the {data.clusters} classes, got {neurons}")
+    return MulticlassNetwork.random(data, neurons // data.clusters, seed=seed, scale=scale)
+
+
+def dead_neurons(network: TwoLayerNetwork, data: Points) -> Bools:
+    """Which neurons are off at every point: (neuron,); no gradient will ever wake them.
+
+    >>> points = Points(np.array([[1.0], [2.0]]), np.array([1, -1]), np.array([0, 1]))
+    >>> dead_neurons(BinaryNetwork(np.array([[1.0], [-1.0]]), np.zeros(2), np.ones((1, 2)), np.zeros(1)), points)
+    array([False,  True])
+    """
+    return np.asarray(~(network.preactivations(data.x) > 0).any(axis=0))
+
+
+class HeadedNetwork(nn.Module):
+    """head(features(x)) with a two-layer ReLU head Linear, ReLU, Linear: pixels in, decisions of the head out."""
+
+    def __init__(self, backbone: nn.Module, network: TwoLayerNetwork) -> None:
+        super().__init__()
+        self.backbone = backbone
+        self.head = as_torch(network)
+
+    def features(self, x: Tensor) -> Tensor:
+        """The features of the backbone: (sample, feature)."""
+        found: Tensor = self.backbone.features(x)  # type: ignore[operator]
+        return found.flatten(1)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Outputs of the head: (sample, output)."""
+        return self.head(self.features(x))
+
+
+def as_torch(network: TwoLayerNetwork, dtype: torch.dtype = torch.float32) -> nn.Sequential:
+    """The same network as a torch.nn.Sequential(Linear, ReLU, Linear), which `as_network` reads back."""
+    first = nn.Linear(network.weights.shape[1], network.neurons, dtype=dtype)
+    second = nn.Linear(network.neurons, len(network.second), dtype=dtype)
+    with torch.no_grad():
+        for layer, weight, bias in (
+            (first, network.weights, network.biases),
+            (second, network.second, network.output_bias),
+        ):
+            layer.weight.copy_(torch.from_numpy(weight))
+            layer.bias.copy_(torch.from_numpy(bias))
+    return nn.Sequential(first, nn.ReLU(), second)
