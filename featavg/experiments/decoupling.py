@@ -60,8 +60,8 @@ def run(config: Config, progress: Progress) -> Record:
     arrays = columns | {"mean_cosines": columns["cosines"].mean(axis=0), "times": times}
     arrays["growth"] = np.stack([np.mean(growth, axis=(0, 2)), np.log(times) / 4])
     note = (
-        f"Of {config.seeds * config.clusters} neurons of networks with one neuron a class, {born_dead} were off at all "
-        "points of their class at the start. A gradient flow never wakes such a neuron, so its class is not learned; "
+        f"Neurons of networks with one neuron a class that were off at all points of their class at the start: {born_dead} "
+        f"of {config.seeds * config.clusters}. A gradient flow never wakes such a neuron, so its class is not learned; "
         "steps of the paper's size do wake it. With three neurons a class the chance that all are off is negligible."
     )
     return record_of(config, claims=_claims(columns, config), arrays=arrays, drawings=_drawings(config), notes=[note])

@@ -13,7 +13,7 @@ from featavg.experiments._paper import Setting
 from featavg.record import Claim, Drawing, Record, interval
 from featavg.robustness import robust_radius
 
-COST = ("long", 90)
+COST = ("long", 150)
 NEEDS: tuple[str, ...] = ()
 
 
@@ -25,7 +25,7 @@ class Config:
     dims: tuple[int, ...] = (3072, 10**4, 10**6, 10**9, 10**12)
     points_per_cluster: int = 100
     test_points: int = 200
-    seeds: int = 10
+    seeds: int = 16
 
 
 def run(config: Config, progress: Progress) -> Record:
