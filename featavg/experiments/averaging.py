@@ -55,8 +55,8 @@ def run(config: Config, progress: Progress) -> Record:
         drawings=[heat],
         notes=(
             "Cosines with one center differ between the neurons of a class by a standard deviation of 0.0175 in the "
-            f"published panel and of {_neuron_deviation(columns['cosines'], config):.4f} here: the panel was not made with "
-            "the stated step size, scale and full batches.",
+            f"published panel and of {_neuron_deviation(columns['cosines'], config):.4f} here: the panel was not made "
+            "with the stated step size, scale and full batches.",
         ),
     )
 

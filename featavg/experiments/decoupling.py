@@ -60,7 +60,7 @@ def run(config: Config, progress: Progress) -> Record:
     arrays = columns | {"mean_cosines": columns["cosines"].mean(axis=0), "times": times}
     arrays["growth"] = np.stack([np.mean(growth, axis=(0, 2)), np.log(times) / 4])
     note = (
-        f"Neurons of networks with one neuron a class that were off at all points of their class at the start: {born_dead} "
+        f"Of the neurons of networks with one a class, those off at all its points at the start are {born_dead} "
         f"of {config.seeds * config.clusters}. A gradient flow never wakes such a neuron, so its class is not learned; "
         "steps of the paper's size do wake it. With three neurons a class the chance that all are off is negligible."
     )
