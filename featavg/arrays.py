@@ -56,7 +56,8 @@ def labels_among(values: ArrayLike, allowed: Iterable[int], count: int, name: st
     known = np.asarray(sorted(allowed))
     unknown = np.setdiff1d(labels, known)
     if len(unknown):
-        raise InputError(f"{name} must be labels among {known.tolist()}, got {unknown[0]!r}; map your labels to these")
+        found = unknown.tolist()[0]
+        raise InputError(f"{name} must be labels among {known.tolist()}, got {found!r}; map your labels to these")
     return labels.astype(np.int64)
 
 

@@ -36,7 +36,8 @@ def scatter(
     axes.set_yscale("log" if log_y else "linear")
     axes.grid(color=FAINT, alpha=0.25, linewidth=0.7)
     for index, label in enumerate(one_label_each(labels, len(across), "labels")):
-        mark = MARKERS[index % len(MARKERS)]
+        # Marks and colours come round together; shifted by one each time, no two points look the same.
+        mark = MARKERS[(index + index // len(MARKERS)) % len(MARKERS)]
         axes.plot([across[index]], [up[index]], mark, color=line_look(index)[0], markersize=8, label=label)
     name_axes(axes, title, x_label, y_label)
     name_lines(figure, axes)
