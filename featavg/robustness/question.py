@@ -69,7 +69,8 @@ def ask(
 ) -> Question:
     """Check everything that can be wrong with a question, once, at the border of the room.
 
-    The read-out is `sign` for one output and `argmax` for several unless a binary read-out is named.
+    The read-out is `sign` for one output and `argmax` for several unless a binary read-out is named. Labels are -1 and
+    +1, or 0 ... k - 1 for argmax; of a scikit-learn classifier those that it was fitted on.
 
     >>> ask(([[1.0]], [0.0], [[1.0]], [-1.0]), [[3.0]], [1]).margins([[2.5]])
     array([1.5])
@@ -86,8 +87,23 @@ def ask(
             'sample with coordinates="ambient"'
         )
     chosen = _readout(network, readout)
-    allowed = range(len(network.second)) if chosen == "argmax" else (-1, 1)
-    return Question(network, points, labels_among(y, allowed, len(points)), norm, chosen, _box(box, points))
+    return Question(network, points, codes(model, y, chosen, len(points)), norm, chosen, _box(box, points))
+
+
+def codes(model: Any, labels: ArrayLike, readout: Readout, count: int, name: str = "y") -> Ints:
+    """Labels in the network's terms: -1 or +1, or 0 ... k - 1 for argmax; a scikit-learn classifier's are its own.
+
+    >>> codes(([[1.0]], [0.0], [[1.0], [2.0]], [0.0, 0.0]), [1, 0], "argmax", count=2)
+    array([1, 0])
+    """
+    allowed = range(len(as_network(model).second)) if readout == "argmax" else (-1, 1)
+    classes = getattr(model, "classes_", None)
+    if classes is None:
+        return labels_among(labels, allowed, count, name)
+    given = np.asarray(labels)
+    if given.shape != (count,) or not np.isin(given, classes).all():
+        raise InputError(f"{name} must be {count} of the classifier's own labels {list(map(str, classes))}")
+    return np.asarray(allowed)[np.searchsorted(classes, given)]
 
 
 def part(question: Question, chosen: Bools | Ints) -> Question:

@@ -10,11 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from featavg.arrays import labels_among
 from featavg.errors import InputError
 from featavg.robustness.bracket import RadiusBracket
 from featavg.robustness.exact import Answer, Progress, answer
-from featavg.robustness.question import Norm, Question, Readout, ask, part
+from featavg.robustness.question import Norm, Question, Readout, ask, codes, part
 from featavg.robustness.search import GAP, Budget
 from featavg.robustness.witness import confirmed
 
@@ -36,7 +35,7 @@ def robust_radius(
     Args:
         model: anything `as_network` reads: one hidden ReLU layer, any second layer and biases.
         x: points (sample, axis).
-        y: their labels, -1 or +1 for a binary read-out, the class for argmax.
+        y: their labels, -1 or +1 for a binary read-out, the class for argmax; a scikit-learn classifier's own.
         norm: of the perturbation, `l2` or `linf`.
         readout: `sign` for one output and `argmax` for several unless a binary read-out is named.
         box: lowest and highest allowed coordinate of a perturbed point.
@@ -74,7 +73,7 @@ def targeted_radius(
     question = ask(model, x, y, norm=norm, box=box)
     if question.readout != "argmax":
         raise InputError("a targeted radius needs a network with several outputs, got one")
-    rivals = labels_among(rival, range(len(question.network.second)), len(question.x), "rival")
+    rivals = codes(model, rival, question.readout, len(question.x), "rival")
     if (rivals == question.y).any():
         raise InputError(f"a rival must differ from y, got y = rival = {int(rivals[rivals == question.y][0])}")
     return answered(replace(question, rival=rivals), budget, workers, progress, proofs)
