@@ -121,6 +121,13 @@ def test_a_witness_is_fooled_at_the_distance_that_is_claimed(seed, readout, norm
         assert filled.max() <= box[1]
 
 
+def test_a_witness_does_not_pass_the_box_by_a_rounding():
+    question = random_question(np.random.default_rng(5837), "maximum", "l2", (-1.0, 1.5))
+    found = UniversalDirection().on(question)
+    assert np.nanmax(found.witness) <= 1.5
+    assert found.verify().all()
+
+
 @pytest.mark.parametrize("attack", ATTACKS, ids=NAMES)
 def test_radii_do_not_change_with_scaling_rotation_or_the_order_of_neurons(attack):
     rng = np.random.default_rng(7)

@@ -87,7 +87,9 @@ class Field:
 
     def points(self, delta: Array) -> Array:
         """x + δ in the input space: (sample, axis)."""
-        return self.x + (delta if self.basis is None else delta @ self.basis.T)
+        points = self.x + (delta if self.basis is None else delta @ self.basis.T)
+        # δ was clipped already, but x + δ may pass the border of the box by a rounding.
+        return points if self.question.box is None else np.clip(points, *self.question.box)
 
     def inside(self, delta: Array) -> Array:
         """δ after clipping x + δ to the box, if there is one."""
