@@ -75,7 +75,7 @@ class Claim:
     measured: float
     interval: tuple[float, float]  # confidence interval of the measured value over seeds
     tolerance: float
-    tolerance_reason: str  # written down before the run
+    tolerance_reason: str  # to be written down before the run; revisions are listed in results/README.md
     relation: Relation = "near"
     published: float | None = None
     unit: str = ""

@@ -24,8 +24,9 @@ RULE = (
     "A claim holds if the whole confidence interval of the measured value lies in what the claim accepts (expected ± "
     "tolerance, or one side of it), fails if none of it does, and is open if the interval straddles the border. "
     "Vacuous: the bound holds but says nothing at any size that can be run. Intervals are Student-t over seeds at "
-    f"level 1 − 0.05/{FAMILY}, so that with probability 0.95 all of up to {FAMILY} claims are covered at once; "
-    "tolerances were written down before the runs."
+    f"level 1 − 0.05/{FAMILY}, so that with probability 0.95 all of up to {FAMILY} claims are covered at once, "
+    "if claims and numbers of seeds are fixed before their runs. Of the reference records some were not: "
+    "results/README.md of the project lists what was revised after trial runs."
 )
 
 
