@@ -7,8 +7,6 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from torch import nn
-
 from featavg.deep.backbones import parameter_count
 from featavg.deep.fit import Fitted
 from featavg.deep.recipe import Recipe
@@ -47,7 +45,7 @@ class ModelCard:
 
 
 def card_of(
-    fitted: Fitted[nn.Module],
+    fitted: Fitted[Any],
     recipe: Recipe,
     *,
     name: str,

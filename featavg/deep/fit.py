@@ -73,10 +73,10 @@ def fit(
         run.resume(load_run(path, module, run.optimiser, about))
     while not run.over:
         entry = run.epoch(held_out)
+        if on_epoch is not None:  # before the checkpoint: a run that is cut off between the two tells the epoch again
+            on_epoch(entry)
         if path is not None:
             save_run(path, module, run.optimiser, run.log, about)
-        if on_epoch is not None:
-            on_epoch(entry)
     module.eval()
     whole = run.steps == recipe.epochs * run.steps_an_epoch
     return Fitted(module, run.log, f"finished: {'epochs' if whole else 'minutes'}")

@@ -30,7 +30,7 @@ class DeepQuestion:
     """At each x_i: how far, in `norm` and inside `box`, is the nearest point that is not put in class y_i?
 
     It answers as `featavg.robustness.Question` does (margins, fooled, distances), so that a `RadiusBracket` carries
-    it, `best_of` compares brackets of one and the same question, and `verify` tests their witnesses again.
+    it, `best_of` compares brackets of the same question, and `verify` tests their witnesses again.
     """
 
     module: nn.Module  # a frozen copy in evaluation mode
@@ -76,6 +76,16 @@ class DeepQuestion:
         """Distance in `norm` of point i from x_i: (sample,)."""
         order = 2 if self.norm == "l2" else np.inf
         return np.linalg.norm(np.asarray(points) - self.x, ord=order, axis=1)
+
+    def same_as(self, other: Any) -> bool:
+        """Whether both ask the same decision of the same network at the same points."""
+        if self is other or type(self) is not type(other):
+            return self is other
+        asked = "x", "y", "class_labels", "shape", "norm", "readout", "box", "dtype"
+        if not all(np.array_equal(getattr(self, name), getattr(other, name)) for name in asked):
+            return False
+        ours, theirs = self.module.state_dict(), other.module.state_dict()
+        return ours.keys() == theirs.keys() and all(torch.equal(ours[name], theirs[name]) for name in ours)
 
     def _judge(self, points: ArrayLike) -> tuple[Array, Array]:
         flat = torch.from_numpy(np.asarray(points, dtype=np.float64)).to(self.dtype)

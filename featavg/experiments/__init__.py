@@ -7,7 +7,8 @@ an underscore are shared parts, not experiments. It has
     COST        ("quick", seconds) or ("long", seconds); long ones run when named or with --full.
                 A long part of a quick claim is a file of its own.
     NEEDS       names of the data sets it needs, () for none
-    Config      a frozen dataclass of JSON values, with `seeds: int = 5`: the run uses seeds 0 .. seeds − 1
+    Config      a frozen dataclass of JSON values, with `seeds: int = 5`: the run uses seeds 0 .. seeds − 1,
+                or first_seed .. first_seed + seeds − 1 if it has `first_seed: int = 0`, to repeat a claim on fresh ones
     run         run(config, progress) -> Record: computes, draws nothing, prints nothing
 
 and nothing heavy is imported before `run` unless every experiment needs it (torch, say, is imported inside `run`).
@@ -36,7 +37,7 @@ and nothing heavy is imported before `run` unless every experiment needs it (tor
         arrays = {"clusters": config.clusters, "radius": radii.mean(axis=0), "low": low, "high": high, "all": radii}
         return record_of(config, claims=[slope], arrays=arrays, drawings=[drawing])
 
-A claim is settled by its confidence interval at level 1 − 0.05/200 (`featavg.record.claim`): wide with 5 seeds
+A claim is settled by its confidence interval at level 1 − 0.05/250 (`featavg.record.claim`): wide with 5 seeds
 (± 5.5 standard deviations), ± 1.8 with 10. Cheap experiments take more seeds rather than wider tolerances.
 '''
 

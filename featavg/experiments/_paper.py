@@ -23,21 +23,22 @@ class Setting:
     neurons_per_class: int = 5  # m of the binary network; the k-class network has one neuron a class
     steps: int = 100
     seeds: int = 5
+    first_seed: int = 0  # seed number s of a run draws with first_seed + s
 
     def data(self, seed: int, **options: Any) -> ClusterData:
         """Return the training sample of this seed."""
-        return sample_clusters(self.clusters, self.dim, self.samples, seed=seed, **options)
+        return sample_clusters(self.clusters, self.dim, self.samples, seed=self.first_seed + seed, **options)
 
     def test(self, data: ClusterData, seed: int, points: int = 1000) -> ClusterData:
         """Return fresh points around the same centers."""
-        return data.resample(points, seed=TEST_SEED + seed)
+        return data.resample(points, seed=TEST_SEED + self.first_seed + seed)
 
     def coarse(self, data: ClusterData, seed: int, save_at: Any = None) -> Trajectory[BinaryNetwork]:
         """Train the binary network on the coarse labels."""
-        start = BinaryNetwork.random(data, self.neurons_per_class, seed=NETWORK_SEED + seed)
+        start = BinaryNetwork.random(data, self.neurons_per_class, seed=NETWORK_SEED + self.first_seed + seed)
         return train(start, data, GradientDescent(steps=self.steps), save_at=save_at)
 
     def fine(self, data: ClusterData, seed: int, save_at: Any = None) -> Trajectory[MulticlassNetwork]:
         """Train the k-class network, one neuron a class, on the fine labels."""
-        start = MulticlassNetwork.random(data, 1, seed=NETWORK_SEED + seed)
+        start = MulticlassNetwork.random(data, 1, seed=NETWORK_SEED + self.first_seed + seed)
         return train(start, data, GradientDescent(steps=self.steps), save_at=save_at)

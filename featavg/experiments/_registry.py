@@ -37,7 +37,7 @@ def record_of(
         name=module.__name__.rpartition(".")[2],
         title=_title(module),
         config=asdict(config),
-        seeds=tuple(range(config.seeds)),
+        seeds=tuple(range(first := getattr(config, "first_seed", 0), first + config.seeds)),
         claims=tuple(claims),
         arrays=arrays,
         drawings=tuple(drawings),
@@ -81,9 +81,12 @@ class Experiment:
         """The data sets it needs."""
         return tuple(self.module.NEEDS)
 
-    def config(self, seeds: int | None = None) -> Any:
-        """Return its configuration, with another number of seeds if one is given."""
-        return self.module.Config() if seeds is None else self.module.Config(seeds=seeds)
+    def config(self, seeds: int | None = None, first_seed: int | None = None) -> Any:
+        """Return its configuration, with another number of seeds, or others than 0, 1, ..., if given."""
+        given = {"seeds": seeds, "first_seed": first_seed}
+        if first_seed is not None and not hasattr(self.module.Config, "first_seed"):
+            raise InputError(f"{self.name!r} has no other seeds than 0, 1, ...; run it without first_seed")
+        return self.module.Config(**{name: value for name, value in given.items() if value is not None})
 
     def run(self, config: Any, progress: Progress) -> Record:
         """Run it."""

@@ -38,6 +38,7 @@ def reproduce(
     watch: Watch,
     *,
     seeds: int | None = None,
+    first_seed: int | None = None,
     fresh: bool = False,
 ) -> Iterator[Outcome]:
     """Yield the outcome of each experiment once its record is written; records of the same run are reused.
@@ -49,7 +50,7 @@ def reproduce(
     folder = Path(folder)
     check_writable(folder)
     for experiment in experiments:
-        config = experiment.config(seeds)
+        config = experiment.config(seeds, first_seed)
         path = folder / f"{experiment.name}.json"
         progress = watch(experiment)
         record = None if fresh else _finished(path, config)

@@ -74,7 +74,7 @@ def run(config: Config, progress: Progress) -> Record:
 
 
 def _flow(config: Config, data: ClusterData, seed: int, times: Array) -> Trajectory[MulticlassNetwork]:
-    start = MulticlassNetwork.random(data, config.flow_neurons, seed=NETWORK_SEED + seed)
+    start = MulticlassNetwork.random(data, config.flow_neurons, seed=NETWORK_SEED + config.first_seed + seed)
     rule = GradientFlow(time=config.flow_time, accuracy=config.flow_accuracy)
     return train(start, data, rule, save_at=list(times))
 

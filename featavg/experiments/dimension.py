@@ -50,7 +50,9 @@ def run(config: Config, progress: Progress) -> Record:
 
 
 def _statistics(config: Config, dim: int, coordinates: str, seed: int) -> list[float]:
-    setting = Setting(config.clusters, dim, config.samples, config.neurons_per_class, config.steps)
+    setting = Setting(
+        config.clusters, dim, config.samples, config.neurons_per_class, config.steps, first_seed=config.first_seed
+    )
     data = setting.data(seed, coordinates=coordinates)
     coarse = setting.coarse(data, seed, save_at=[setting.steps])
     fine = setting.fine(data, seed, save_at=[setting.steps])

@@ -29,15 +29,17 @@ class Config:
     bias_grid: tuple[float, ...] = tuple(np.linspace(-0.9, 0.9, 19).round(2).tolist())
     threshold_grid: tuple[float, ...] = tuple(np.linspace(0.0, 0.6, 25).round(3).tolist())
     seeds: int = 5
+    first_seed: int = 0
 
 
 def run(config: Config, progress: Progress) -> Record:
     """Compute exact radii at the centers of the ideal networks, over biases and thresholds."""
     rows = []
     for seed in range(config.seeds):
-        data = sample_clusters(config.clusters, config.dim, samples=10, coordinates="ambient", seed=seed)
+        rotation = config.first_seed + seed
+        data = sample_clusters(config.clusters, config.dim, samples=10, coordinates="ambient", seed=rotation)
         rows.append(_measure(config, data))
-        progress((seed + 1) / config.seeds, f"rotation {seed}")
+        progress((seed + 1) / config.seeds, f"rotation {rotation}")
     found = {name: np.array([row[name] for row in rows]) for name in rows[0]}
     setting = theory.Setting(config.clusters, config.dim)
     predicted = np.array([theory.filtered_radius(setting, threshold) for threshold in config.threshold_grid])

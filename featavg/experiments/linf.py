@@ -31,6 +31,7 @@ class Config:
     neurons_per_class: int = 2
     test_points: int = 10
     seeds: int = 8
+    first_seed: int = 0
 
 
 def run(config: Config, progress: Progress) -> Record:
@@ -39,7 +40,7 @@ def run(config: Config, progress: Progress) -> Record:
     ideal = np.empty((len(PLACEMENTS), config.seeds, 2))
     for case, placement in enumerate(PLACEMENTS):
         for seed in range(config.seeds):
-            trained[case, seed], ideal[case, seed] = _radii(config, placement, seed)
+            trained[case, seed], ideal[case, seed] = _radii(config, placement, config.first_seed + seed)
             progress((case * config.seeds + seed + 1) / trained[:, :, 0].size, f"{placement}, seed {seed}")
     ratios = trained[:, :, 1] / trained[:, :, 0]
     ends = np.array([interval(row, 0.95) for row in ratios])

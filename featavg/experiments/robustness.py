@@ -102,7 +102,7 @@ def _other_scales(config: Config) -> str:
     same = np.repeat([1, -1], config.neurons_per_class)[:, None] == data.center_labels
     seen = []
     for scale in SCALES:
-        start = BinaryNetwork.random(data, config.neurons_per_class, seed=NETWORK_SEED, scale=scale)
+        start = BinaryNetwork.random(data, config.neurons_per_class, seed=NETWORK_SEED + config.first_seed, scale=scale)
         network = train(start, data, GradientDescent(steps=config.steps), save_at=[config.steps]).final
         median = np.median(robust_radius(network, test.x, test.y).upper)
         seen.append(f"{scale:g}: {median:.1f} and {alignment(network, data.centers)[same].mean():.2f}")

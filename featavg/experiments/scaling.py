@@ -26,6 +26,7 @@ class Config:
     points_per_cluster: int = 100
     test_points: int = 200
     seeds: int = 16
+    first_seed: int = 0
 
 
 def run(config: Config, progress: Progress) -> Record:
@@ -49,7 +50,7 @@ def run(config: Config, progress: Progress) -> Record:
 
 
 def _medians(config: Config, clusters: int, dim: int, seed: int) -> list[float]:
-    setting = Setting(clusters, dim, config.points_per_cluster * clusters)
+    setting = Setting(clusters, dim, config.points_per_cluster * clusters, first_seed=config.first_seed)
     data = setting.data(seed)
     test = setting.test(data, seed, config.test_points)
     coarse, fine = (fit(data, seed, [setting.steps]).final for fit in (setting.coarse, setting.fine))

@@ -30,6 +30,7 @@ class Config:
     halving_samples: int = 1024  # the sample on which the accuracy is halved, to see what it costs
     moments: int = 25
     seeds: int = 5
+    first_seed: int = 0
 
     @property
     def dim(self) -> int:
@@ -46,7 +47,8 @@ def run(config: Config, progress: Progress) -> Record:
     """Follow the gradient flow, which steps of d⁻² are to many digits, up to time 1."""
     times = np.geomspace(1e-7, 1.0, config.moments)
     rows, history = [], []
-    for seed in range(config.seeds):
+    for number in range(config.seeds):
+        seed = config.first_seed + number
         data = sample_clusters(config.clusters, config.dim, config.samples, reserve=2 * config.clusters, seed=seed)
         trajectory = _train(config, data, seed, times, progress)
         rows.append(_measure(trajectory, data, seed) | {"halving": _halving(config, seed)})
@@ -78,7 +80,8 @@ def _start(config: Config, data: ClusterData, seed: int) -> BinaryNetwork:
 
 def _train(config: Config, data: ClusterData, seed: int, times: Array, progress: Progress) -> Trajectory[BinaryNetwork]:
     def tell(done: float, total: float) -> None:
-        progress((seed + np.searchsorted(times, done) / len(times)) / config.seeds, f"seed {seed}, time {done:.1e}")
+        number = seed - config.first_seed + np.searchsorted(times, done) / len(times)
+        progress(number / config.seeds, f"seed {seed}, time {done:.1e}")
 
     flow = GradientFlow(time=1.0, accuracy=config.accuracy)
     # float32: 2 GB of points are read twice a step, and cosines are wanted to three digits.

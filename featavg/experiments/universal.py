@@ -41,7 +41,7 @@ def run(config: Config, progress: Progress) -> Record:
             attack = UniversalDirection(direction=data.center_labels @ data.centers)
             shares[case, seed] = attack.share(network, test.x, test.y, sizes * unit)
             if case == 0:
-                chance[seed] = _chance(data, seed).share(network, test.x, test.y, sizes * unit)
+                chance[seed] = _chance(data, config.first_seed + seed).share(network, test.x, test.y, sizes * unit)
             progress((case * config.seeds + seed + 1) / (len(config.splits) * config.seeds), f"{positive} positive")
     needed = _needed(shares, sizes)
     arrays = {

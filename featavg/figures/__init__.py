@@ -4,5 +4,6 @@ from featavg.figures.curves import curves as curves
 from featavg.figures.dots import dots as dots
 from featavg.figures.draw import draw as draw
 from featavg.figures.heatmap import heatmap as heatmap
+from featavg.figures.images import images as images
 from featavg.figures.scaling import scaling as scaling
 from featavg.figures.scatter import scatter as scatter

@@ -11,6 +11,7 @@ from featavg.errors import InputError
 from featavg.figures.curves import curves
 from featavg.figures.dots import dots
 from featavg.figures.heatmap import heatmap
+from featavg.figures.images import images
 from featavg.figures.scaling import scaling
 from featavg.figures.scatter import scatter
 from featavg.record import Drawing
@@ -19,6 +20,7 @@ KINDS: dict[str, Callable[..., Figure]] = {
     "curves": curves,
     "dots": dots,
     "heatmap": heatmap,
+    "images": images,
     "scaling": scaling,
     "scatter": scatter,
 }

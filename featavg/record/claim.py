@@ -29,7 +29,7 @@ from featavg.errors import InputError
 Relation = Literal["near", "at least", "at most"]
 Verdict = Literal["holds", "fails", "open", "vacuous"]
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
-FAMILY = 200
+FAMILY = 250
 LEVEL = 1 - 0.05 / FAMILY
 
 

@@ -57,6 +57,18 @@ class Question:
         order = 2 if self.norm == "l2" else np.inf
         return np.linalg.norm(np.asarray(points) - self.x, ord=order, axis=1)
 
+    def same_as(self, other: Any) -> bool:
+        """Whether both ask the same decision of the same network at the same points."""
+        if self is other or type(self) is not type(other):
+            return self is other
+        ours, theirs = self._arrays(), other._arrays()
+        plain = (self.norm, self.readout, self.box) == (other.norm, other.readout, other.box)
+        return plain and all(a is b or np.array_equal(a, b) for a, b in zip(ours, theirs, strict=True))
+
+    def _arrays(self) -> list[Any]:
+        network = self.network
+        return [self.x, self.y, self.rival, network.weights, network.biases, network.second, network.output_bias]
+
 
 def ask(
     model: Any,

@@ -9,6 +9,7 @@ from featavg.deep.attacks import APGD, PGD, BoundaryWalk, FeatureDirection, Mini
 from featavg.deep.recipe import Recipe
 from featavg.errors import InputError
 from featavg.robustness import robust_accuracy, robust_radius
+from featavg.robustness.attacks import best_of
 from tests.deep.random_networks import random_network
 
 READOUTS = ("sign", "argmax", "summed-probabilities", "maximum", "summed-logits")
@@ -151,6 +152,18 @@ def test_the_best_of_all_is_the_smallest_point_by_point(cnn):
     assert found["best"].verify().all()
     with pytest.raises(InputError, match="one or more named attacks"):
         attack_all(question, {})
+
+
+def test_brackets_of_the_same_question_asked_twice_are_compared_and_of_another_network_refused():
+    found, again = (MinimalNorm()(random_question("argmax", "l2", (0.0, 1.0))) for _ in range(2))
+    assert np.array_equal(best_of(found, again).upper, found.upper)
+    question = random_question("argmax", "l2", (0.0, 1.0))
+    with torch.no_grad():
+        question.module[0].bias[0] += 1.0
+    with pytest.raises(InputError, match="brackets of one question"):
+        best_of(found, MinimalNorm()(question))
+    with pytest.raises(InputError, match="brackets of one question"):
+        best_of(found, MinimalNorm()(random_question("argmax", "linf", (0.0, 1.0))))
 
 
 def test_transferred_perturbations_fool_and_are_searched_along_their_ray(cnn, digits):

@@ -8,7 +8,7 @@ import pytest
 from matplotlib.collections import QuadMesh
 
 from featavg import InputError
-from featavg.figures import curves, dots, draw, heatmap, scaling
+from featavg.figures import curves, dots, draw, heatmap, images, scaling
 from featavg.record import Drawing
 
 BLOCKS = np.kron(np.eye(2), np.full((5, 5), 0.44)) - 0.03
@@ -41,9 +41,16 @@ def examples():
     k = np.array([2.0, 4.0, 8.0])
     yield scaling(k, k**-0.5, lower=k**-0.5 * 0.9, upper=k**-0.5 * 1.1, fit=k**-0.5, theory=k**-0.5, caption="c")
     yield dots([0.0, 9.0], lower=[-1.0, 8], upper=[np.inf, 10], labels=["one", "two " * 8], caption="c", limits=(-3, 3))
+    yield images(
+        np.zeros((2, 3, 8, 8, 3)),
+        caption="c",
+        rows=["coarse labels, a long name", "fine"],
+        columns=["original", "what the attack added, 10 times", "result"],
+        title="Adversarial examples",
+    )
 
 
-@pytest.mark.parametrize("number", range(5))
+@pytest.mark.parametrize("number", range(6))
 def test_no_text_is_cut_off_by_the_edge(number):
     figure = list(examples())[number]
     figure.draw_without_rendering()
@@ -88,6 +95,16 @@ def test_dots_beyond_the_limits_become_arrows():
     assert [line.get_marker() for line in figure.axes[0].get_lines()] == ["o", ">", "<"]
 
 
+def test_images_keep_their_places_and_their_pixels():
+    grid = np.random.default_rng(0).random((2, 3, 4, 5, 1))
+    figure = images(grid, caption="c", rows=["a", "b"], columns=["x", "y", "z"])
+    shown = [axes.get_images()[0].get_array() for axes in figure.axes]
+    np.testing.assert_array_equal(np.reshape(shown, (2, 3, 4, 5)), grid[..., 0])
+    assert [axes.get_title() for axes in figure.axes] == ["x", "y", "z", "", "", ""]
+    assert [axes.get_ylabel() for axes in figure.axes] == ["a", "", "", "b", "", ""]
+    assert figure.axes[0].get_images()[0].get_clim() == (0.0, 1.0)
+
+
 def test_draw_is_the_same_as_calling_the_function():
     drawing = Drawing("heatmap", {"values": "cosines"}, "Alike.", options={"row_blocks": [5], "limit": 1.0})
     drawn = draw(drawing, {"cosines": BLOCKS})
@@ -99,12 +116,15 @@ def test_draw_is_the_same_as_calling_the_function():
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: draw(Drawing("pie", {}, "c"), {}), "one of curves, dots, heatmap, scaling"),
+        (lambda: draw(Drawing("pie", {}, "c"), {}), "one of curves, dots, heatmap, images, scaling"),
         (lambda: draw(Drawing("curves", {"x": "x", "y": "x"}, "c", {"colour": 1}), {"x": [1, 2]}), "colour"),
         (lambda: curves([0, 1, 2], [1.0, 2.0], caption="c"), "x must have shape"),
         (lambda: curves([0, 1], [1.0, 2.0], caption="c", labels=["a", "b"]), "labels must be 1 texts"),
         (lambda: curves([], [], caption="c"), "not empty"),
         (lambda: heatmap([[np.nan]], caption="c"), "must be finite"),
+        (lambda: images(np.full((1, 1, 2, 2), np.nan), caption="c"), "must lie in"),
+        (lambda: images(np.full((1, 1, 2, 2), 2.0), caption="c"), "must lie in"),
+        (lambda: images(np.zeros((1, 1, 2, 2, 4)), caption="c"), "3 colours last"),
         (lambda: scaling([0, 1], [1.0, 2.0], caption="c"), "above 0"),
         (lambda: dots([1.0], lower=[0, 1], upper=[2], labels=["a"], caption="c"), "lower must be 1 numbers"),
         (lambda: dots([1.0], lower=[0], upper=[2], labels=["a"], verdicts=["true"], caption="c"), "holds, fails"),

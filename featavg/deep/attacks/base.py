@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple, cast
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 import torch
@@ -15,7 +15,6 @@ from featavg.deep.attacks.checks import counted, levelling, randomness
 from featavg.deep.attacks.field import Field, finite_rows, rows_where
 from featavg.deep.question import DeepQuestion
 from featavg.robustness import RadiusBracket
-from featavg.robustness.question import Question
 
 
 class Found(NamedTuple):
@@ -70,8 +69,7 @@ class DeepAttack(ABC):
             upper=upper,
             witness=np.where(found[:, None], witness, np.nan),
             status=("attack only",) * len(upper),
-            # A bracket only ever asks for x, y, margins, fooled and distances, which both kinds of question have.
-            question=cast(Question, question),
+            question=question,
             flags=tuple(f"{self.name}: {flag}" for flag in said),
         )
 

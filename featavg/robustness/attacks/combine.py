@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from featavg.errors import InputError
 from featavg.robustness.bracket import RadiusBracket
-from featavg.robustness.question import Question
 
 
 def best_of(*brackets: RadiusBracket, **named: RadiusBracket) -> RadiusBracket:
@@ -23,7 +20,7 @@ def best_of(*brackets: RadiusBracket, **named: RadiusBracket) -> RadiusBracket:
     if not entries:
         raise InputError("best_of needs at least one bracket")
     every = list(entries.values())
-    if not all(_same(every[0].question, bracket.question) for bracket in every):
+    if not all(every[0].question.same_as(bracket.question) for bracket in every):
         raise InputError("best_of needs brackets of one question; ask all methods the same network, points and norm")
     uppers = np.stack([bracket.upper for bracket in every])
     # Methods that meet at the same boundary point differ by rounding; the first of them is named.
@@ -58,15 +55,3 @@ def _status(exact: bool, lower: float, upper: float) -> str:
     if np.isinf(upper):
         return "certificate only"
     return "open: bounds of different methods" if lower > 0 else "attack only"
-
-
-def _same(one: Question, other: Question) -> bool:
-    if one is other:
-        return True
-    arrays: list[tuple[Any, Any]] = [
-        (one.x, other.x), (one.y, other.y), (one.rival, other.rival),
-        (one.network.weights, other.network.weights), (one.network.biases, other.network.biases),
-        (one.network.second, other.network.second), (one.network.output_bias, other.network.output_bias),
-    ]  # fmt: skip
-    plain = (one.norm, one.readout, one.box) == (other.norm, other.readout, other.box)
-    return plain and all(a is b or np.array_equal(np.asarray(a), np.asarray(b)) for a, b in arrays)
