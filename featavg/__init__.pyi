@@ -30,6 +30,10 @@ from .refine import Sublabels as Sublabels
 from .refine import diagnose as diagnose
 from .refine import discover_sublabels as discover_sublabels
 from .refine import hidden_features as hidden_features
+from .refine import load_classifier as load_classifier
+from .refine import refine_module as refine_module
+from .refine import refine_points as refine_points
+from .refine import save_classifier as save_classifier
 from .robustness import PGD as PGD
 from .robustness import BoundaryWalk as BoundaryWalk
 from .robustness import Budget as Budget

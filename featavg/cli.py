@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -18,6 +19,24 @@ from featavg.errors import InputError
 
 if TYPE_CHECKING:
     from featavg.experiments import Outcome
+
+# What both verbs about users' own data ask for.
+Data = Annotated[
+    str, typer.Argument(metavar="DATA", help="An .npz, a .csv, a folder of images by class, or digits, mnist, ...")
+]
+Label = Annotated[str | None, typer.Option(help="Column of the labels; y in an npz, label in a CSV unless told.")]
+Sublabels = Annotated[
+    str | None,
+    typer.Option(
+        help="Finer labels: a CSV of one column (a row for each point, empty where unknown), a column of the data, or "
+        "none to find them though the data has some."
+    ),
+]
+Task = Annotated[
+    str | None, typer.Option(help="Of a built-in set: parity, halves, or the classes that are +1, as 0,3,7.")
+]
+Json = Annotated[Path | None, typer.Option("--json", help="Write every number to this file.")]
+Seed = Annotated[int, typer.Option(min=0, help="Of everything random.")]
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -69,6 +88,7 @@ def reproduce(
     claims: Annotated[list[str] | None, typer.Argument(metavar="CLAIM", help="Default: all quick ones.")] = None,
     full: Annotated[bool, typer.Option("--full", help="Run the long claims too.")] = False,
     seeds: Annotated[int | None, typer.Option(help="Number of seeds; default: what each claim states.")] = None,
+    first_seed: Annotated[int | None, typer.Option(help="The first seed, to repeat claims on fresh ones.")] = None,
     output: Annotated[Path, typer.Option("-o", "--output", help="Folder of the records.")] = Path("runs"),
     as_json: Annotated[bool, typer.Option("--json", help="Print the verdicts as JSON, and nothing else.")] = False,
     fresh: Annotated[bool, typer.Option("--fresh", help="Run again what is already there.")] = False,
@@ -86,7 +106,7 @@ def reproduce(
     try:
         chosen = Registry(context.obj).select(claims or (), full)
         with Bars(len(chosen)) as bars:
-            for outcome in run_all(chosen, output, bars.start, seeds=seeds, fresh=fresh):
+            for outcome in run_all(chosen, output, bars.start, seeds=seeds, first_seed=first_seed, fresh=fresh):
                 outcomes.append(outcome)
                 bars.finish(outcome)
         _conclude(outcomes, output, as_json)
@@ -111,6 +131,112 @@ def report(
     if not records:
         raise InputError(f"no records in {runs}; make some with `featavg reproduce -o {runs}`")
     typer.echo(write_report(records, output))
+
+
+@app.command()
+def diagnose(
+    model: Annotated[
+        Path, typer.Argument(metavar="MODEL", help="A network file, or weights with --architecture; never a pickle.")
+    ],
+    data: Data,
+    label: Label = None,
+    sublabels: Sublabels = None,
+    task: Task = None,
+    architecture: Annotated[
+        str | None,
+        typer.Option(help="Of a state dict: two-layer, small-cnn or resnet18; sizes are read from the weights."),
+    ] = None,
+    output: Annotated[Path, typer.Option("-o", "--output", help="The page to write.")] = Path("diagnosis.html"),
+    as_json: Json = None,
+    seed: Seed = 0,
+) -> None:
+    """Say whether a classifier averages its features, how robust it is, and whether finer labels would help.
+
+    Give data it was not trained on; of a built-in set the test part is taken.
+    """
+    from featavg.commands.data import read_data
+    from featavg.commands.models import fit_points, read_model
+    from featavg.commands.outputs import check_place, write_whole
+    from featavg.refine import diagnose as examine
+    from featavg.terminal import Working, plain_table, show
+
+    for place in filter(None, (output, as_json)):
+        check_place(place)
+    with _nothing_half_done(), Working("reading the data") as working:
+        named = read_data(data, label, sublabels, task, part="test", progress=working.fetched)
+        working.say("reading the model")
+        asked = read_model(model, architecture, named.shape)
+        working.say("diagnosing")
+        found = examine(asked, fit_points(named.x, named.shape, asked), named.y, named.sublabels, seed=seed)
+        working.say("drawing the page")
+        page = found.report(output)
+        if as_json is not None:
+            write_whole(as_json, found.to_json())
+    typer.echo(f"{found.verdict}\n")
+    show(plain_table(found.table(), ("", "")))
+    typer.echo(f"\npage: {page}")
+
+
+@app.command()
+def refine(
+    data: Data,
+    output: Annotated[Path, typer.Option("-o", "--output", help="The model to write: .npz or .safetensors.")],
+    label: Label = None,
+    sublabels: Sublabels = None,
+    task: Task = None,
+    subclasses: Annotated[str, typer.Option(metavar="auto|N", help="Sub-classes a class.")] = "auto",
+    page: Annotated[Path | None, typer.Option("-p", "--page", help="Write a page about it, too.")] = None,
+    as_json: Json = None,
+    seed: Seed = 0,
+) -> None:
+    """Find finer labels, train a two-layer network on them, and show it before and after.
+
+    It is trained on four fifths of the data and compared on the last one with a network of as many neurons that was
+    trained on the labels as they are; of a built-in set the training part is taken. Load it with
+    featavg.load_classifier, or give it to `featavg diagnose`.
+    """
+    from featavg.commands.data import read_data
+    from featavg.commands.outputs import check_place, write_whole
+    from featavg.refine import refine_points, save_classifier
+    from featavg.terminal import Working, plain_table, show
+
+    check_place(output, ".npz", ".safetensors")
+    for place in filter(None, (page, as_json)):
+        check_place(place)
+    wanted = _count(subclasses)
+    with _nothing_half_done(), Working("reading the data") as working:
+        named = read_data(data, label, sublabels, task, progress=working.fetched)
+        found = refine_points(
+            named.x, named.y, named.sublabels, n_subclasses=wanted, seed=seed, progress=working.tell
+        )  # fmt: skip
+        if page is not None:
+            found.compared.report(page)
+        if as_json is not None:
+            write_whole(as_json, found.compared.to_json())
+        save_classifier(found.model, output)
+    typer.echo(f"{found.compared.verdict}\n")
+    show(plain_table(found.compared.table(), ("", "before", "after")))
+    typer.echo(f"\n{found.compared.note}\n\nmodel: {output}" + ("" if page is None else f"\npage: {page}"))
+
+
+def _count(subclasses: str) -> int | Literal["auto"]:
+    if subclasses == "auto":
+        return "auto"
+    if not subclasses.isdigit() or int(subclasses) < 1:
+        raise InputError(f"--subclasses must be auto or a number from 1, got {subclasses!r}")
+    return int(subclasses)
+
+
+@contextmanager
+def _nothing_half_done() -> Iterator[None]:
+    """Ctrl-C is no accident: one sentence and exit code 130."""
+    from featavg.terminal import complain
+
+    try:
+        yield
+    except KeyboardInterrupt:
+        complain("stopped; nothing was left half-written")
+        raise typer.Exit(130) from None
 
 
 data = typer.Typer(no_args_is_help=True, help="Data sets: get them once, checked, into the cache.")

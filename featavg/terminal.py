@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import Any
 
 from rich.console import Console, RenderableType
-from rich.progress import BarColumn, DownloadColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, DownloadColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
 from rich.table import Table
 from rich.text import Text
 
@@ -84,6 +84,14 @@ def verdict_table(records: Sequence[Record]) -> RenderableType:
     return table
 
 
+def plain_table(rows: Sequence[Sequence[str]], header: Sequence[str]) -> RenderableType:
+    """Return rows of a name and its values."""
+    table = Table(*header, box=None, pad_edge=False, show_header=any(header))
+    for name, *values in rows:
+        table.add_row(Text(name), *map(Text, values))
+    return table
+
+
 def as_values(outcomes: Sequence[Outcome], report: Path) -> dict[str, Any]:
     """Return the verdicts as JSON values."""
     return {
@@ -143,6 +151,37 @@ class Bars:
         record = outcome.record
         how = "reused" if outcome.reused else f"{record.seconds:.1f} s"
         self._progress.console.print(Text(f"{record.name}: {how}, {verdict_counts(record.claims)}"))
+
+
+class Working:
+    """A spinner with the stage a command is at and the time so far, and a bar once it says how much is done."""
+
+    def __init__(self, what: str) -> None:
+        console = Console(stderr=True, highlight=False)
+        columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
+        self._progress = Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
+        self._task = self._progress.add_task(what, total=None)
+
+    def __enter__(self) -> Working:
+        self._progress.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._progress.stop()
+
+    def say(self, what: str) -> None:
+        """Name the stage."""
+        self._progress.update(self._task, description=what)
+
+    def tell(self, share: float, what: str) -> None:
+        """`share` of all is done, `what` comes next."""
+        self._progress.update(self._task, description=what, completed=share, total=1.0)
+
+    def fetched(self, what: str, done: int, total: int | None) -> None:
+        """`done` bytes of `total` have come."""
+        self._progress.update(self._task, description=f"fetching {what}", completed=done, total=total)
 
 
 class Download:

@@ -29,8 +29,10 @@ MAY_IMPORT: dict[str, set[str]] = {
     "sweep": BASE | {"record"},
     "refine": BASE | TWO_LAYER | {"deep", "record", "figures", "report"},
     "experiments": BASE | TWO_LAYER | {"deep", "refine", "sweep", "record", "figures"},
+    "commands": BASE | {"data", "model", "deep", "refine"},
     "terminal": BASE | {"data", "experiments", "refine", "sweep", "record"},
-    "cli": BASE | {"data", "deep", "experiments", "refine", "report", "sweep", "record", "terminal", "__version__"},
+    "cli": BASE
+    | {"commands", "data", "deep", "experiments", "refine", "report", "sweep", "record", "terminal", "__version__"},
 }
 FILES = sorted(PACKAGE.rglob("*.py"))
 

@@ -1,6 +1,7 @@
 """What is trained."""
 
 from featavg.model.files import load_network as load_network
+from featavg.model.files import read_about as read_about
 from featavg.model.files import save_network as save_network
 from featavg.model.foreign import as_network as as_network
 from featavg.model.ideal import averaging_network as averaging_network

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
+import json
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +19,12 @@ KINDS: dict[str, type[TwoLayerNetwork]] = {"BinaryNetwork": BinaryNetwork, "Mult
 COORDINATES = ("ambient", "compact")
 
 
-def save_network(network: TwoLayerNetwork, path: str | os.PathLike[str]) -> None:
+def save_network(
+    network: TwoLayerNetwork, path: str | os.PathLike[str], about: Mapping[str, Any] | None = None
+) -> None:
     """Write a network to `path`, as .npz or .safetensors by its ending; the file is whole or not there.
+
+    `about` is a dict of JSON values that travels with it, for `read_about`.
 
     >>> import tempfile
     >>> network = BinaryNetwork(np.eye(2), np.zeros(2), np.array([[1.0, -1.0]]), np.zeros(1))
@@ -37,6 +44,9 @@ def save_network(network: TwoLayerNetwork, path: str | os.PathLike[str]) -> None
     }
     if isinstance(network, MulticlassNetwork) and network.class_labels is not None:
         arrays["class_labels"] = network.class_labels
+    if about is not None:
+        # As bytes, since safetensors knows no text.
+        arrays["about"] = np.frombuffer(json.dumps(dict(about)).encode(), dtype=np.uint8)
     if path.suffix not in (".npz", ".safetensors"):
         raise InputError(f"a network file must end in .npz or .safetensors, got {path.name}")
     partial = path.with_name(path.name + ".partial")
@@ -49,14 +59,15 @@ def save_network(network: TwoLayerNetwork, path: str | os.PathLike[str]) -> None
         os.replace(partial, path)
     except OSError as error:
         raise InputError(f"cannot write the network file {path} ({error.strerror}); choose another place") from None
+    finally:
+        with contextlib.suppress(OSError):
+            partial.unlink(missing_ok=True)
 
 
 def load_network(path: str | os.PathLike[str]) -> TwoLayerNetwork:
     """Read a network that `save_network` wrote."""
-    path = Path(path)
-    if not path.is_file():
-        raise InputError(f"no network file at {path}; check the path")
-    arrays = _read(path)
+    arrays = _read(Path(path))
+    arrays.pop("about", None)
     try:
         kind = dict(enumerate(KINDS.values()))[int(arrays.pop("kind"))]
         coordinates = dict(enumerate(COORDINATES))[int(arrays.pop("coordinates"))]
@@ -65,7 +76,18 @@ def load_network(path: str | os.PathLike[str]) -> TwoLayerNetwork:
         raise InputError(f"{path} holds no network of this kind ({error}); write it with save_network") from None
 
 
+def read_about(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """What `save_network` was told about a network, empty if nothing."""
+    arrays = _read(Path(path))
+    try:
+        return dict(json.loads(np.asarray(arrays["about"], dtype=np.uint8).tobytes())) if "about" in arrays else {}
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{path} is damaged ({error}); copy it again") from None
+
+
 def _read(path: Path) -> dict[str, Any]:
+    if not path.is_file():
+        raise InputError(f"no network file at {path}; check the path")
     safetensors = _safetensors() if path.suffix == ".safetensors" else None
     try:
         packed = path.read_bytes()

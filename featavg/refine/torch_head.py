@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -10,48 +10,61 @@ from numpy.typing import ArrayLike
 from featavg.arrays import Array
 from featavg.errors import InputError
 
-BATCH = 512
+if TYPE_CHECKING:
+    from torch import nn
+
+WHOLE = "(the module itself)"
 
 
-def split_module(module: Any, x: ArrayLike, head: str | None = None) -> tuple[Array, Array, Array | None, str]:
-    """Return features (sample, feature), head weights (output, feature), bias (output,) and the name of the head.
+class Cut(NamedTuple):
+    """What `split_module` found."""
+
+    features: Array  # (sample, feature)  what comes into the head
+    weights: Array  # (output, feature)
+    bias: Array | None  # (output,)
+    name: str  # of the head
+
+
+def split_module(module: Any, x: ArrayLike, head: str | None = None) -> Cut:
+    """Return what comes into the linear head at points x (sample, ...), and the head.
 
     The head is the linear layer of that name, or the last one of the module.
     """
-    try:
-        import torch
-    except ImportError:
-        raise InputError("a torch module needs torch: pip install 'featavg[deep]'") from None
-    name, layer = _find(module, head, torch.nn.Linear)
+    from featavg.deep.extra import require_torch
+
+    require_torch()
+    import torch
+
+    from featavg.deep.images import as_images, outputs_of
+
+    name, layer = find_head(module, head)
+    images = as_images(x)
     seen: list[Any] = []
     hook = layer.register_forward_pre_hook(lambda _, given: seen.append(given[0].detach()))
-    parameter = next(module.parameters())
-    was_training = module.training
-    module.eval()
     try:
-        with torch.no_grad():
-            for start in range(0, len(np.asarray(x)), BATCH):
-                batch = torch.as_tensor(np.asarray(x)[start : start + BATCH])
-                module(batch.to(dtype=parameter.dtype, device=parameter.device))
+        outputs_of(module, images)
     except RuntimeError as error:
         reason = str(error).splitlines()[0]
         raise InputError(f"features must fit the module, got points of shape {np.shape(x)[1:]} and {reason}") from None
     finally:
         hook.remove()
-        module.train(was_training)
     if not seen:
         raise InputError(f"the linear layer {name!r} is not used by the module; name another with head=")
-    features = torch.cat(seen).double().cpu().numpy()
+    features = torch.cat(seen).double().numpy()
     if features.ndim != 2:
         raise InputError(f"the head {name!r} must see one row a point, got features of shape {features.shape}")
-    bias = None if layer.bias is None else layer.bias.detach().double().cpu().numpy()
-    return features, layer.weight.detach().double().cpu().numpy(), bias, name
+    bias = None if layer.bias is None else layer.bias.detach().double().numpy()
+    return Cut(features, layer.weight.detach().double().numpy(), bias, name)
 
 
-def _find(module: Any, head: str | None, linear: Any) -> tuple[str, Any]:
-    layers = {name or "(the module itself)": part for name, part in module.named_modules() if isinstance(part, linear)}
+def find_head(module: Any, head: str | None = None) -> tuple[str, nn.Linear]:
+    """The name of the linear head, and the head: the layer of that name, or the last linear one."""
+    from torch import nn
+
+    parts = list(module.named_modules())
+    layers = {name or WHOLE: part for name, part in parts if isinstance(part, nn.Linear)}
     if not layers:
-        found = sorted({type(part).__name__ for name, part in module.named_modules() if name})
+        found = sorted({type(part).__name__ for name, part in parts if name})
         raise InputError(f"a torch module needs a linear head, got only {', '.join(found) or type(module).__name__}")
     if head is None:
         return list(layers.items())[-1]

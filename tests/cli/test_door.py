@@ -20,7 +20,9 @@ def ask(*arguments):
     return subprocess.run([sys.executable, "-c", script, *arguments], capture_output=True, text=True, check=True)
 
 
-@pytest.mark.parametrize("arguments", [["--help"], ["reproduce", "--help"], ["--version"]])
+@pytest.mark.parametrize(
+    "arguments", [["--help"], ["reproduce", "--help"], ["diagnose", "--help"], ["refine", "--help"], ["--version"]]
+)
 def test_help_imports_nothing_heavy(arguments):
     answer = ask(*arguments)
     assert answer.stderr.split() == ["0"]

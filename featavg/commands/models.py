@@ -1,0 +1,112 @@
+"""Models by path: networks of this project, or weights with a named architecture. Nothing in a file is executed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from featavg.arrays import Array
+from featavg.errors import InputError
+from featavg.model import load_network, read_about
+
+if TYPE_CHECKING:
+    from torch import Tensor, nn
+
+ARCHITECTURES = ("two-layer", "small-cnn", "resnet18")
+NETWORKS = (".npz", ".safetensors")
+WEIGHTS = (".safetensors", ".pt", ".pth", ".bin")
+PICKLES = (".pkl", ".pickle", ".joblib", ".dill", ".sav")
+
+
+def read_model(path: Path, architecture: str | None = None, shape: tuple[int, ...] | None = None) -> Any:
+    """Read a model for `diagnose`.
+
+    Args:
+        path: an .npz or .safetensors file of `save_network` or `featavg refine`; or a state dict (.safetensors, .pt,
+            .pth, .bin) if an architecture is named.
+        architecture: two-layer, small-cnn or resnet18; sizes are read from the weights unless told as in
+            resnet18:width=16.
+        shape: (height, width[, channel]) of the images it is to judge.
+    """
+    ending = path.suffix.lower()
+    if ending in PICKLES:
+        raise InputError(
+            f"{path.name} is a pickle, which can run any code when it is read, so it is refused; call "
+            "featavg.diagnose(model, x, y) in Python, or write the network with featavg.save_network"
+        )
+    if not path.is_file():
+        raise InputError(f"no model at {path}; check the path")
+    if architecture is not None:
+        return _module(path, architecture, shape)
+    if ending in NETWORKS:
+        return _network(path)
+    if ending in WEIGHTS:
+        raise InputError(f"{path.name} holds weights; say of what with --architecture {', '.join(ARCHITECTURES)}")
+    raise InputError(f"a model must end in {', '.join((*NETWORKS, *WEIGHTS[1:]))}, got {path.name}")
+
+
+def fit_points(x: Array, shape: tuple[int, ...] | None, model: Any) -> Any:
+    """The points as the model takes them: images with their channel first for a deep one, rows for all others."""
+    if not hasattr(model, "features"):
+        return x
+    from featavg.deep import channels_first
+
+    assert shape is not None  # asked for when the model was read
+    return channels_first(x.reshape(-1, *shape))
+
+
+def _network(path: Path) -> Any:
+    from featavg.refine.saved import is_classifier, load_classifier
+
+    about = read_about(path)
+    try:
+        return load_classifier(path) if is_classifier(about) else load_network(path)
+    except InputError as error:
+        if path.suffix.lower() not in WEIGHTS:
+            raise
+        names = ", ".join(ARCHITECTURES)
+        raise InputError(f"{error}, or if these are weights say of what with --architecture {names}") from None
+
+
+def _module(path: Path, architecture: str, shape: tuple[int, ...] | None) -> nn.Module:
+    name, _, told = architecture.partition(":")
+    if name not in ARCHITECTURES:
+        raise InputError(f"architecture must be one of {', '.join(ARCHITECTURES)}, got {name!r}")
+    from featavg.deep import ResNet18, SmallCNN, load_weights, read_state
+
+    state = read_state(path)
+    if name == "two-layer":
+        return load_weights(_two_layer(_size(state, "0.weight", path), _size(state, "2.weight", path)[0]), path)
+    if shape is None:
+        raise InputError(f"{name} judges images, got data without an image shape; give a folder of images or an npz")
+    classes, features = _size(state, "head.weight", path)
+    channels = shape[2] if len(shape) == 3 else 1
+    if name == "resnet18":
+        return load_weights(ResNet18(classes, width=_told(told, "width", features // 8), channels=channels), path)
+    hidden = _told(told, "hidden", features)
+    return load_weights(SmallCNN(classes, shape=(channels, shape[0], shape[1]), hidden=hidden), path)
+
+
+def _two_layer(first: tuple[int, ...], outputs: int) -> nn.Module:
+    from torch import nn
+
+    return nn.Sequential(nn.Linear(first[1], first[0]), nn.ReLU(), nn.Linear(first[0], outputs))
+
+
+def _size(state: Mapping[str, Tensor], name: str, path: Path) -> tuple[int, int]:
+    if name not in state or state[name].ndim != 2:
+        known = ", ".join(list(state)[:5])
+        raise InputError(f"{path.name} must hold a matrix {name!r} for this architecture, got {known}, ...")
+    rows, columns = state[name].shape
+    return rows, columns
+
+
+def _told(told: str, name: str, read: int) -> int:
+    """The size that the user told as name=number, or the one read from the weights."""
+    if not told:
+        return read
+    got, _, value = told.partition("=")
+    if got != name or not value.isdigit():
+        raise InputError(f"a size must be told as {name}=number, got {told!r}; leave it out, the weights tell")
+    return int(value)

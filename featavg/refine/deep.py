@@ -1,0 +1,265 @@
+"""Deep networks refined: a finer head on a frozen backbone, or the whole network trained again on finer labels.
+
+Sub-classes are looked for among the features that come into the linear head of a trained coarse module, where they
+lie apart though nobody named them (Yang, Steinhardt & Hu 2023), or among its pixels.
+"""
+
+from __future__ import annotations
+
+import copy
+import os
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from featavg.arrays import Array, Ints
+from featavg.data.labelled import Names
+from featavg.errors import InputError
+from featavg.refine.classifier import SubclassClassifier
+from featavg.refine.compared import Compared
+from featavg.refine.refined import Progress
+from featavg.refine.sublabels import Counts, class_codes
+from featavg.refine.torch_head import WHOLE, Cut, split_module
+
+if TYPE_CHECKING:
+    from torch import Tensor, nn
+
+    from featavg.deep import ModelCard, Recipe
+
+ATTACKED = 200
+CHECKED = 8  # points at which a new head must give what its network gives
+
+
+@dataclass(frozen=True)
+class RefinedModule:
+    """A plain torch module that answers class logits, with what it is worth and the card that goes with its weights."""
+
+    module: nn.Sequential  # `.fine` gives sub-class logits, `.readout` sums their probabilities: logits (sample, class)
+    classes: Names  # (class,)  what its outputs mean
+    class_of: Ints  # (subclass,)
+    subclass_names: Names  # (subclass,)
+    subclass: Ints = field(repr=False)  # (sample,)  of each point that it was trained on
+    compared: Compared
+    card: ModelCard
+
+    def save(self, path: str | os.PathLike[str]) -> str:
+        """Write the weights as safetensors, with the card and the names inside; return the SHA-256 of the file."""
+        from featavg.deep import save_weights
+
+        names = {"classes": self.classes.tolist(), "subclass_names": self.subclass_names.tolist()}
+        return save_weights(self.module, path, self.card.as_dict() | names)
+
+
+def refine_module(
+    module: nn.Module,
+    x: Any,
+    y: ArrayLike,
+    sublabels: ArrayLike | None = None,
+    *,
+    test: tuple[Any, ArrayLike],
+    build: Callable[[int], nn.Module] | None = None,
+    recipe: Recipe | None = None,
+    space: Literal["features", "pixels"] = "features",
+    head: str | None = None,
+    n_subclasses: Counts = "auto",
+    box: tuple[float, float] | None = (0.0, 1.0),
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> RefinedModule:
+    """Refine a trained module: sub-classes found among its features, a finer head, and a comparison before and after.
+
+    Without `build` the backbone stays as it is and its linear head is replaced by the two-layer network of a
+    `SubclassClassifier`. With it a new network of one output a sub-class is trained from scratch. The module that was
+    given is left alone.
+
+    Args:
+        module: a classifier of images with a linear head: one output for two classes, or one a class.
+        x: images (sample, ...) as the module takes them, bytes or floats in the box, to learn from.
+        y: their labels (sample,); output c of the module means the c-th label in sorted order.
+        sublabels: a finer label for all or some images (None, −1 or empty: unknown); found unless given.
+        test: images and labels for the comparison, which neither network should have been trained on.
+        build: build(outputs) returns a new module of so many outputs.
+        recipe: how that one is trained; `Recipe()` unless told.
+        space: where sub-classes are looked for, `features` of the head or, with `build`, `pixels`.
+        head: name of the linear head; the last linear layer unless told.
+        n_subclasses: how many sub-classes, as in `SubclassClassifier`.
+        box: lowest and highest allowed pixel in the comparison, or None.
+        seed: of everything random here; recipe and build have their own.
+        progress: called as progress(share done, what comes next).
+
+    >>> from torch import nn
+    >>> rng = np.random.default_rng(0)
+    >>> x = rng.normal(size=(200, 2)) + 10 * rng.integers(2, size=(200, 2))
+    >>> y = (x[:, 0] > 5) ^ (x[:, 1] > 5)
+    >>> found = refine_module(nn.Linear(2, 1), x, y, test=(x, y), n_subclasses=2, box=None)
+    >>> found.module, found.compared.accuracy[1]
+    (Sequential(
+      (fine): Sequential(
+        (0): Linear(in_features=2, out_features=4, bias=True)
+        (1): ReLU()
+        (2): Linear(in_features=4, out_features=4, bias=True)
+      )
+      (readout): CoarseReadout()
+    ), 1.0)
+    """
+    begun, tell = time.perf_counter(), progress or (lambda share, what: None)
+    if space not in ("features", "pixels") or (space == "pixels" and build is None):
+        raise InputError(f"space must be features, or pixels where build= makes a new network, got {space!r}")
+    cut = split_module(module, x, head)
+    from featavg.deep.refined import answer_coarsely
+
+    tell(0.05, "finding sub-classes")
+    found = SubclassClassifier(n_subclasses, random_state=seed)
+    found.fit(cut.features if space == "features" else _pixels(x), y, sublabels=sublabels)
+    outputs, classes = len(cut.weights), len(found.classes_)
+    if outputs != classes and (outputs, classes) != (1, 2):
+        raise InputError(f"a head of {outputs} outputs cannot decide between {classes} classes; check y or the head")
+    tell(0.3, "training")
+    if build is None:
+        fine, about = _with_head(module, cut, found, x), _head_card(module, cut, found)
+    else:
+        fine, about = _trained(build, found, x, recipe, lambda done, total: tell(0.3 + 0.5 * done / total, "training"))
+    refined = answer_coarsely(fine, found.class_of_).eval()
+    tell(0.8, "measuring")
+    compared = _compare((module, refined), found, test, box, seed, begun)
+    tell(1.0, "done")
+    card = _card(about, refined, compared, space)
+    names = (found.classes_, found.class_of_, found.subclass_names_, found.subclass_)
+    return RefinedModule(refined, *names, compared, card)
+
+
+def _pixels(x: Any) -> Array:
+    from featavg.deep.images import as_images, as_pixels
+
+    return as_pixels(as_images(x)).flatten(1).double().numpy()
+
+
+def _with_head(module: nn.Module, cut: Cut, found: SubclassClassifier, x: Any) -> nn.Module:
+    """A copy of the module whose head is the refined network."""
+    from featavg.deep import as_torch
+    from featavg.deep.images import as_images, outputs_of
+
+    fine = copy.deepcopy(module).eval()
+    finer_head = as_torch(found.network_, next(module.parameters()).dtype)
+    if cut.name == WHOLE:
+        fine = finer_head
+    else:
+        fine.set_submodule(cut.name, finer_head)
+    # A softmax after the head, say, would be taken for logits; a log-softmax is harmless.
+    try:
+        seen = outputs_of(fine, as_images(x)[:CHECKED]).double().softmax(dim=1).numpy()
+    except RuntimeError:
+        seen = np.empty(0)
+    wanted = found.network_.probabilities(cut.features[:CHECKED])
+    if seen.shape != wanted.shape or not np.allclose(seen, wanted, atol=1e-3):
+        raise InputError(
+            f"the head must give the module's outputs, but something comes after {cut.name!r}; "
+            "name another with head=, or pass the module without what follows"
+        )
+    return fine
+
+
+def _trained(
+    build: Callable[[int], nn.Module],
+    found: SubclassClassifier,
+    x: Any,
+    recipe: Recipe | None,
+    progress: Callable[[float, float], None],
+) -> tuple[nn.Module, dict[str, Any]]:
+    """A new module trained on the sub-labels, and what its card says."""
+    from dataclasses import asdict
+
+    from featavg.deep import Recipe, fit
+    from featavg.deep.images import as_images, outputs_of
+
+    outputs = len(found.class_of_)
+    module = build(outputs)
+    got = outputs_of(module, as_images(x)[:1]).reshape(1, -1).shape[1]
+    if got != outputs:
+        raise InputError(f"build({outputs}) must return a module of {outputs} outputs, got one of {got}")
+    recipe = Recipe() if recipe is None else recipe
+    last = fit(module, x, found.subclass_, recipe, progress=progress).log[-1]
+    about = {
+        "architecture": f"{type(module).__name__} of {outputs} outputs, then log Σ exp over the sub-classes of a class",
+        "recipe": asdict(recipe),
+        "results": {"epochs": float(last.epoch), "minutes": round(last.seconds / 60, 1)},
+    }
+    return module, about
+
+
+def _head_card(module: nn.Module, cut: Cut, found: SubclassClassifier) -> dict[str, Any]:
+    network = found.network_
+    layers = (
+        f"Linear({network.weights.shape[1]}, {network.neurons}), ReLU, Linear({network.neurons}, {network.classes})"
+    )
+    return {
+        "architecture": f"{type(module).__name__}, frozen, with {cut.name!r} replaced by {layers}, "
+        "then log Σ exp over the sub-classes of a class",
+        "recipe": {"head": "SubclassClassifier", "steps": found.n_iter_, "n_subclasses": found.choice_.count},
+        "results": {},
+    }
+
+
+def _card(about: dict[str, Any], refined: nn.Module, compared: Compared, space: str) -> ModelCard:
+    from featavg.deep import ModelCard, parameter_count
+
+    results = dict(about["results"])
+    for side, name in enumerate(("before", "after")):
+        results |= {
+            f"accuracy {name}": round(compared.accuracy[side], 4),
+            f"median ℓ2 radius under attack {name}": round(compared.median[side], 4),
+        }
+    kind = about["architecture"].split(",")[0].split(" ")[0]
+    counts = ", ".join(map(str, compared.per_class))
+    return ModelCard(
+        f"refined {kind}",
+        about["architecture"],
+        parameter_count(refined),
+        f"coarse labels; sub-classes of each class ({counts}) from {space}",
+        about["recipe"],
+        results,
+        notes=(compared.verdict, compared.note),
+    )
+
+
+def _compare(
+    sides: tuple[nn.Module, nn.Module],
+    found: SubclassClassifier,
+    test: tuple[Any, ArrayLike],
+    box: tuple[float, float] | None,
+    seed: int,
+    begun: float,
+) -> Compared:
+    from featavg.deep import accuracy
+    from featavg.deep.images import as_images, outputs_of
+
+    images = as_images(test[0], "test images")
+    codes = class_codes(test[1], len(images), found.classes_)
+    rows = np.random.default_rng(seed).permutation(len(codes))[:ATTACKED]
+    accurate, radii, flags = [], [], []
+    for side in sides:
+        signed = outputs_of(side, images[:1]).reshape(1, -1).shape[1] == 1
+        y = 2 * codes - 1 if signed else codes
+        accurate.append(accuracy(side, images, y))
+        upper, said = _attack(side, images[rows], y[rows], box)
+        radii.append(upper)
+        flags += [flag for flag in said if flag not in flags]
+    kinds = (f"{type(sides[0]).__name__} on coarse labels", f"{len(found.class_of_)} sub-classes")
+    how = "the minimal-norm attack" + (f" ({'; '.join(flags)})" if flags else "")
+    return Compared(
+        kinds, how, tuple(np.bincount(found.class_of_).tolist()), len(codes), (accurate[0], accurate[1]),
+        np.zeros((2, len(rows))), np.stack(radii), (), seed, time.perf_counter() - begun,
+    )  # fmt: skip
+
+
+def _attack(module: nn.Module, x: Tensor, y: Ints, box: tuple[float, float] | None) -> tuple[Array, tuple[str, ...]]:
+    """Radii (sample,) at which the attack fools the module, and what it says against itself."""
+    from featavg.deep import ask_deep
+    from featavg.deep.attacks import MinimalNorm
+
+    bracket = MinimalNorm()(ask_deep(module, x, y, box=box))
+    return bracket.upper, bracket.flags

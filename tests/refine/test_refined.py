@@ -1,0 +1,137 @@
+"""Before and after: what is reported is what an independent measurement of the two networks gives."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from featavg import InputError, load_classifier, load_network, robust_radius, save_classifier, save_network
+from featavg.model import read_about
+from featavg.refine import Compared, SubclassClassifier, refine_points
+from featavg.refine.refined import held_out_split
+
+
+def clouds(samples: int = 240, classes: int = 2) -> tuple[Any, Any]:
+    """Two clouds for each class, around orthogonal centers."""
+    rng = np.random.default_rng(0)
+    fine = np.arange(samples) % (2 * classes)
+    return 6.0 * np.eye(8)[fine] + rng.normal(size=(samples, 8)), np.array(["a", "b", "c"])[fine % classes]
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_accuracy_and_radii_are_those_of_the_two_networks_at_points_they_have_not_seen(classes: int) -> None:
+    x, y = clouds(classes=classes)
+    told: list[float] = []
+    found = refine_points(x, y, n_subclasses=2, seed=5, progress=lambda share, what: told.append(share))
+    learn, judge = held_out_split(y, 5)
+    assert set(learn) & set(judge) == set()
+    assert len(found.model.subclass_) == len(learn) == 192
+    codes = np.searchsorted(found.model.classes_, y[judge])
+    coarse = np.mean(found.coarse.predict(x[judge]) == codes)
+    assert found.compared.accuracy == (coarse, found.model.score(x[judge], y[judge]))
+    before = robust_radius(found.coarse, x[judge], codes)
+    after = found.model.robust_radius(x[judge], y[judge], readout="maximum")
+    for side, bracket in enumerate((before, after)):
+        np.testing.assert_allclose(np.sort(found.compared.upper[side]), np.sort(bracket.upper), rtol=1e-4)
+        np.testing.assert_allclose(np.sort(found.compared.lower[side]), np.sort(bracket.lower), rtol=1e-4)
+    assert found.coarse.neurons == found.model.network_.neurons
+    assert (told, told[-1]) == (sorted(told), 1.0)
+
+
+def compared(lower: Any, upper: Any) -> Compared:
+    return Compared(("x", "y"), "a ruler", (2, 3), 4, (0.75, 1.0), np.array(lower), np.array(upper))
+
+
+def test_proved_radii_count_against_refinement_and_attacks_are_called_so() -> None:
+    upper = [[1.0, 2.0, 3.0, 0.0], [4.0, 6.0, 8.0, 2.0]]
+    attack = compared(np.zeros((2, 4)), upper)
+    assert (attack.median, attack.robust) == ((1.5, 5.0), (0.5, 1.0))
+    assert "Under attack at ℓ2 radius 1.5 accuracy goes from 0.500 to 1.000" in attack.verdict
+    assert "Radii by a ruler: upper bounds." in attack.note
+    proved = compared([[0.5, 1.0, 3.0, 0.0], [2.0, 3.0, 4.0, 1.0]], upper)
+    assert (proved.median, proved.robust) == ((1.5, 2.5), (0.5, 0.75))
+    assert "At ℓ2 radius 1.5 accuracy goes from 0.500 to 0.750" in proved.verdict
+    assert "exact at 0 of 4 points" in proved.note
+    assert attack.to_record().arrays["robust"][:, 0].tolist() == [0.75, 1.0]
+
+
+def test_the_verdict_follows_the_interval() -> None:
+    rng = np.random.default_rng(0)
+    radii = rng.uniform(1, 2, size=100)
+    for factor, words in ((2.0, "hardened it"), (0.5, "weakened it"), (1.0, "made no sure difference")):
+        found = compared(np.zeros((2, 100)), [radii, factor * rng.permutation(radii)])
+        assert found.verdict.startswith(f"Refinement {words}: the median radius is {factor:.2f} times as large")
+        assert str(found).startswith(found.verdict)
+        assert json.loads(found.to_json())["helped"] is found.helped is (factor > 1)
+
+
+@pytest.mark.parametrize("ending", ["npz", "safetensors"])
+def test_a_classifier_comes_back_from_its_file(ending: str, tmp_path: Path) -> None:
+    x, y = clouds(classes=3)
+    names = np.array(["é", "b", "c"])[np.searchsorted(["a", "b", "c"], y)]
+    for labels in (names, np.searchsorted(["a", "b", "c"], y) - 1):
+        model = SubclassClassifier(2, steps=30, random_state=0).fit(x, labels)
+        path = tmp_path / f"model.{ending}"
+        save_classifier(model, path)
+        again = load_classifier(path)
+        assert np.array_equal(again.predict(x), model.predict(x))
+        assert np.array_equal(again.predict_subclass(x), model.predict_subclass(x))
+        assert np.array_equal(again.predict_proba(x), model.predict_proba(x))
+        assert np.array_equal(load_network(path).outputs(x), model.network_.outputs(x))
+        with pytest.raises(ValueError, match="8 features"):
+            again.predict(x[:, :3])
+    assert [file.name for file in tmp_path.iterdir()] == [path.name]
+
+
+def test_an_interrupted_write_leaves_the_old_file_and_no_part_of_a_new_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    x, y = clouds()
+    model, path = SubclassClassifier(2, steps=30, random_state=0).fit(x, y), tmp_path / "model.npz"
+    save_classifier(model, path)
+    before = path.read_bytes()
+
+    def interrupt(file: Any, **arrays: Any) -> None:
+        file.write(b"half")
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("numpy.savez", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        save_classifier(model, path)
+    assert [file.name for file in tmp_path.iterdir()] == [path.name]
+    assert path.read_bytes() == before
+
+
+def test_files_without_names_and_damaged_ones_are_refused(tmp_path: Path) -> None:
+    x, y = clouds()
+    network = SubclassClassifier(2, steps=30, random_state=0).fit(x, y).network_
+    save_network(network, tmp_path / "plain.npz")
+    assert read_about(tmp_path / "plain.npz") == {}
+    with pytest.raises(InputError, match="with the names of its classes, got one without; use load_network"):
+        load_classifier(tmp_path / "plain.npz")
+    names = {"classes": ["a", "b"], "class_of": [0, 0, 1, 7], "subclass_names": ["1"] * 4}
+    save_network(network, tmp_path / "wrong.npz", names)
+    with pytest.raises(InputError, match=r"class_of must be labels among \[0, 1\], got 7"):
+        load_classifier(tmp_path / "wrong.npz")
+    arrays = dict(np.load(tmp_path / "wrong.npz"))
+    np.savez(tmp_path / "torn.npz", **{**arrays, "about": arrays["about"][:9]})
+    with pytest.raises(InputError, match="is damaged"):
+        load_classifier(tmp_path / "torn.npz")
+
+
+@pytest.mark.parametrize(
+    ("y", "sublabels", "sentence"),
+    [
+        (["a"] * 240, None, "at least 2 classes"),
+        (["a"] * 5 + ["b"] * 235, None, "at least 10 points of every class, got 5 of 'a'"),
+        (["a", "b"] * 120, ["s"] * 3, "sublabels must be one for each of 240 points"),
+        (["a", "b"] * 120, ["s"] * 240, "every sub-label must lie in one class"),
+    ],
+)
+def test_bad_input_gets_one_sentence(y: Any, sublabels: Any, sentence: str) -> None:
+    with pytest.raises(InputError, match=sentence):
+        refine_points(clouds()[0], y, sublabels, n_subclasses=2)
