@@ -1,0 +1,190 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+import featavg as fa
+from featavg.deep import as_torch, ask_deep
+from featavg.deep.attacks import MinimalNorm, levelling
+from featavg.deep.images import outputs_of
+from featavg.deep.kept import after_epoch
+from featavg.experiments import _image_claims as claims
+from featavg.experiments import cifar_robustness, fashion_robustness, mnist_robustness
+from featavg.experiments._image_attacks import ATTACKS, battery, control
+from featavg.experiments._image_cnn import cnn_subject
+from featavg.experiments._image_gaps import gap, matched_gap
+from featavg.experiments._image_robustness import Images
+from featavg.figures import draw
+from featavg.robustness import robust_radius
+
+TINY = mnist_robustness.Config(
+    data="digits", images=512, hidden=64, moments=(1, 4), learning_rate=0.005, reach=6.0, ball_radii=(0.5, 1.0),
+    points=24, time_points=12, control_points=10, references=60, steps=25, ball_steps=8,
+    neurons=20, marks=(10, 100), exact_points=10, seeds=1, first_seed=1001,
+)  # fmt: skip
+PARITY = np.where(np.arange(10) % 2, -1, 1)
+
+
+@pytest.fixture(scope="module")
+def cache(tmp_path_factory):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("FEATAVG_CACHE", str(tmp_path_factory.mktemp("cache")))
+        yield
+
+
+@pytest.fixture(scope="module")
+def record(cache):
+    return mnist_robustness.run(TINY, lambda fraction, what="": None)
+
+
+# --- the whole of it, on the embedded digits --------------------------------------------------------------------------
+
+
+def test_curves_fall_and_the_best_is_below_every_attack(record):
+    for kind in ("coarse", "fine"):
+        curves = record.arrays[f"{kind}_attacks"]
+        assert curves.shape == (len(ATTACKS), TINY.grid)
+        assert (np.diff(curves, axis=1) <= 0).all()
+        uppers = np.stack([record.arrays[f"{kind}_{name}"] for name in ATTACKS])
+        assert np.array_equal(uppers[-1], uppers[:-1].min(axis=0))
+    coarse, fine = record.arrays["best_mean"]
+    assert record.arrays["gap_mean"][0] == pytest.approx(fine - coarse)
+    assert 0.5 < coarse[0] <= 1
+
+
+def test_clean_accuracy_is_that_of_summed_probabilities(record):
+    test = fa.load_images("digits", "test")
+    images = torch.from_numpy(test.x.reshape(-1, 1, 8, 8)).float()
+    subject = cnn_subject(TINY, 0.1307, 0.3081, {})
+    fine = after_epoch("digits-parity-fine-1001", subject.module(10, (1, 8, 8), 1001), 4)
+    even = outputs_of(fine, images).softmax(dim=1)[:, ::2].sum(dim=1).numpy()
+    assert record.arrays["fine_clean"][0, -1] == pytest.approx(np.mean((even > 0.5) == (test.y > 0)))
+    coarse = after_epoch("digits-parity-coarse-1001", subject.module(1, (1, 8, 8), 1001), 1)
+    right = np.mean((outputs_of(coarse, images)[:, 0].numpy() > 0) == (test.y > 0))
+    assert record.arrays["coarse_clean"][0, 0] == pytest.approx(right)
+
+
+def test_radii_of_two_layer_networks_are_proved(record):
+    assert record.arrays["two_layer_verified"] == [1.0]
+    for kind in ("coarse", "fine"):
+        lower, upper = (record.arrays[f"two_layer_{kind}_{end}"] for end in ("lower", "upper"))
+        assert upper.shape == (1, 2, TINY.exact_points)
+        assert lower == pytest.approx(upper, rel=2e-6)
+
+
+def test_everything_is_drawn(record):
+    assert {drawing.kind for drawing in record.drawings} == {"curves", "images"}
+    for drawing in record.drawings:
+        assert draw(drawing, record.arrays).get_label() == drawing.caption
+    assert len(record.claims) <= 10
+
+
+# --- attacks ----------------------------------------------------------------------------------------------------------
+
+
+class Featured(nn.Module):
+    """A two-layer network in torch whose hidden layer are its features."""
+
+    def __init__(self, network):
+        super().__init__()
+        self.first, _, self.head = as_torch(network, torch.float64)
+
+    def features(self, x):
+        return self.first(x).relu()
+
+    def forward(self, x):
+        return self.head(self.features(x))
+
+
+def test_the_best_attack_is_above_the_exact_radius_and_near_it():
+    data, test = fa.load_images("digits"), fa.load_images("digits", "test", samples=30, seed=0)
+    rule = fa.GradientDescent(steps=200, step_size=0.3)
+    starts = (
+        fa.BinaryNetwork.random(data, 10, seed=0, scale=0.1),
+        fa.MulticlassNetwork.random(data, 2, seed=0, scale=0.1),
+    )
+    networks = dict(
+        zip(("coarse", "fine"), (fa.train(start, data, rule, save_at=[200]).final for start in starts), strict=True)
+    )
+    readouts = {"coarse": {"readout": "sign"}, "fine": {"readout": "maximum", "class_labels": PARITY}}
+    asked = {
+        kind: ask_deep(Featured(network), test.x, test.y, box=None, precision="float64", **readouts[kind])
+        for kind, network in networks.items()
+    }
+    found = battery(replace(TINY, steps=60), asked, Images(torch.from_numpy(data.x), data.cluster, data.y).first(100))
+    for kind, network in networks.items():
+        exact = robust_radius(network, test.x, test.y, readout=readouts[kind]["readout"])
+        best = found[kind]["best"]
+        assert (best.upper >= exact.lower * (1 - 1e-9)).all()
+        right = exact.upper > 0
+        assert right.mean() > 0.7
+        assert np.median(best.upper[right] / exact.upper[right]) < 1.01
+        assert np.quantile(best.upper[right] / exact.upper[right], 0.9) < 1.05
+
+
+class Diverted(nn.Linear):
+    """Four classes, two a side: uphill of the cross-entropy of class 0 lies class 1, of the same side, for ever."""
+
+    def __init__(self):
+        super().__init__(2, 4)
+        with torch.no_grad():
+            self.weight.copy_(torch.tensor([[0.0, 0.0], [9.0, 0.0], [0.0, 1.0], [0.0, 0.0]]))
+            self.bias.copy_(torch.tensor([0.0, -1.0, -3.0, -99.0]))
+
+
+def test_an_attack_that_levels_off_fails_the_claim_that_all_is_found():
+    question = ask_deep(
+        Diverted(), np.random.default_rng(0).normal(0, 0.1, (40, 2)), np.ones(40),
+        readout="summed-probabilities", class_labels=[1, 1, -1, -1], box=None,
+    )  # fmt: skip
+    diverted, minimal = control(TINY, question, np.zeros(40, dtype=np.int64)), MinimalNorm()(question).upper
+    assert levelling(diverted)
+    assert not levelling(minimal)
+    assert minimal.max() < TINY.reach
+    seeds = np.ones((3, 1))
+    for fine, verdict in ((diverted, "fails"), (minimal, "holds")):
+        found = {"coarse_best": seeds * minimal, "fine_best": seeds * fine}
+        assert claims.attacks_succeed(found, TINY).verdict == verdict
+    found = {"control": seeds * diverted, "fine_best": seeds * minimal}
+    assert claims.control_overstates(found, TINY).measured == np.mean(np.isinf(diverted)) > 0.2
+
+
+# --- gaps -------------------------------------------------------------------------------------------------------------
+
+
+def test_the_gap_is_counted_point_by_point_at_the_radius_of_its_seed():
+    coarse, fine = np.array([[0.0, 1.0, 3.0], [0.0, 1.0, 3.0]]), np.array([[2.0, 2.0, 1.0], [2.0, 2.0, 1.0]])
+    assert gap(coarse, fine, np.array([0.5, 2.5])).tolist() == [[1.0, 0.0, 0.0], [0.0, 0.0, -1.0]]
+
+
+def test_equal_accuracy_takes_the_better_network_back():
+    # Coarse ends better and had 0.9 a quarter of the way from 0.88 to 0.96; next seed: fine was better from the start.
+    coarse = np.array([[0.7, 0.88, 0.96], [0.6, 0.7, 0.8]])
+    fine = np.array([[0.5, 0.95, 0.9], [0.85, 0.9, 0.95]])
+    radii = np.array([[[3.0], [1.0], [3.0]], [[3.0], [1.0], [3.0]]])
+    differences, left = matched_gap((coarse, fine), (radii, radii), np.array([2.0, 2.0]))
+    assert differences == pytest.approx(np.array([[1.0 - 0.25], [0.0]]))
+    assert left == pytest.approx([0.0, 0.05])
+
+
+def test_the_published_radius_is_read_in_its_unit():
+    uppers = {"coarse_best": np.array([[0.1, 0.2]] * 2), "fine_best": np.array([[0.2, 0.2]] * 2)}
+    published = cifar_robustness.PUBLISHED
+    claim = claims.published_gap(uppers, published, 0.25, "Fig. 3", "normalised units")
+    assert claim.text.startswith("At radius 0.64 ")
+    assert claim.published == pytest.approx(0.145)
+    assert claim.measured == 0.5
+    assert claims.published_gap(uppers, published, 1.0, "Fig. 3", "pixels").measured == 0.0
+    near = claims.agreement(uppers, {"coarse": {0.0: 1.0, 0.6: 0.4}, "fine": {0.0: 1.0, 0.6: 0.8}}, 0.25, "Fig. 3", "")
+    assert near.measured == pytest.approx((0.0 + 0.1 + 0.0 + 0.2) / 4)
+
+
+def test_the_networks_of_one_seed_differ_in_their_labels_alone():
+    for module in (mnist_robustness, fashion_robustness):
+        subject = cnn_subject(module.Config(), 0.1, 0.3, {})
+        coarse, fine = (subject.module(outputs, (1, 28, 28), 5) for outputs in (1, 10))
+        for (name, ours), theirs in zip(coarse.named_parameters(), fine.parameters(), strict=True):
+            assert name.startswith("head") or torch.equal(ours, theirs)
+        assert subject.recipe(5).seed == 5
