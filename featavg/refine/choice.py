@@ -1,38 +1,53 @@
-"""Which number of sub-classes, and when to stop: tried on one part of the points, judged on another.
+"""How many sub-classes, which learning rate, when to stop: tried on one part of the points, judged on another.
 
-The rule: among all trials (number of sub-classes, steps) whose held-out accuracy is not below the coarse baseline's by
-more than one standard error, take the one with the largest held-out robust radius. The baseline is a network of as many
-neurons, trained on the coarse labels from a small random start, at its best moment. If no trial is accurate enough,
-the most accurate one is taken.
+The rule: among all trials (number of sub-classes, learning rate, steps) take the one with the largest held-out robust
+radius, subject to two conditions on held-out accuracy.
+
+  1. It is not below the coarse baseline's: a network trained on the coarse labels from a small random start, at its
+     most accurate moment.
+  2. It is not below that of the most accurate trial by more than two standard errors of their paired difference, so
+     that what looks like noise may be paid for robustness, and nothing else.
+
+If no trial meets the first, the second alone decides. Robustness and accuracy depend on learning rate times steps
+rather than on either, so a few rates at doubling moments are a finer grid of that product.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from featavg.arrays import Array, Ints
 from featavg.refine.clustering import means
 from featavg.refine.descent import Frame, State, at_centers, at_random, descend
-from featavg.refine.heldout import measure
+from featavg.refine.heldout import Worth, measure
 
+# The doubling moments at which a run is judged.
 MARKS = (25, 50, 100, 200, 400, 800, 1600, 3200, 6400)
+RATES = (1.0, 3.0)  # multiples of the longest step that is surely stable
 COUNTS = (1, 2, 5, 10, 20, 50, 100, 200)
 POINTS_EACH = 10  # a sub-class of fewer points is not tried
 SHARE = 0.2  # of the points is held out
 LEAST = 20  # classes with fewer points are too small to be split: trials are judged where they were trained
 MOST_TRAINED = 10_000  # points that trials are trained on; the chosen one is trained on all
+MOST_JUDGED = 5_000
+ERRORS = 2.0  # standard errors of the paired difference to the most accurate trial
+# Neurons a class and rates of the baseline: more neurons did not make it more accurate, and it needs ten times as long.
+BASELINE_WIDTH = 20
+BASELINE_RATES = (3.0, 10.0)
 
 Split = Callable[[Ints, int], tuple[Ints, Ints]]  # (rows, count) -> labels of these rows, class of each label
 
 
 @dataclass(frozen=True)
 class Trial:
-    """One number of sub-classes at one moment of training, on held-out points."""
+    """One number of sub-classes and one learning rate at one moment of training, on held-out points."""
 
     count: int  # a class; 0 is the coarse baseline
+    rate: float  # as a multiple of the longest step that is surely stable
     steps: int
     accuracy: float
     radius: float  # mean Newton distance in the units of the data
@@ -43,9 +58,27 @@ class Choice:
     """What was chosen, and everything it was chosen from."""
 
     count: int
+    rate: float
     steps: int
     trials: tuple[Trial, ...]
     baseline: float | None  # held-out accuracy of the coarse network, if one was trained
+
+
+class Parts(NamedTuple):
+    """Points to train on and points to judge by, in the frame of the first."""
+
+    frame: Frame
+    x: Array  # (fitted, axis)
+    codes: Ints  # (fitted,)
+    weights: Array  # (fitted,)
+    held: Array  # (judged, axis)
+    held_codes: Ints  # (judged,)
+    held_weights: Array  # (judged,)
+
+    def judge(self, state: State, class_of: Ints) -> Worth:
+        """What a state is worth on the held-out points; its radius in the units of the data."""
+        worth = measure(state, class_of, self.held, self.held_codes, self.held_weights)
+        return worth._replace(radius=worth.radius * self.frame.size)
 
 
 def marks_until(steps: int) -> tuple[int, ...]:
@@ -59,37 +92,32 @@ def marks_until(steps: int) -> tuple[int, ...]:
 
 def fit_state(
     x: Array, labels: Ints, weights: Array, frame: Frame, rate: float, width: int, marks: Sequence[int], seed: int
-) -> list[tuple[int, State]]:
+) -> Iterator[tuple[int, State]]:
     """Train `width` neurons a sub-class on points of the frame, from the centers of their sub-classes."""
     start = at_centers(means(x, labels, weights), width, seed)
-    return list(descend(start, x, labels, weights, rate * frame.rate, marks, seed))
+    return descend(start, x, labels, weights, rate * frame.rate, marks, seed)
 
 
 def choose(
     x: Array, codes: Ints, weights: Array, split: Split, counts: Sequence[int], *,
-    rate: float, width: int, marks: Sequence[int], seed: int,
+    rates: Sequence[float], width: int, marks: Sequence[int], seed: int,
 ) -> Choice:  # fmt: skip
-    """Try every number of sub-classes in `counts` and every moment of `marks`; return the best by the rule above."""
+    """Try every number in `counts`, every rate and every moment of `marks`; return the best by the rule above."""
     fitted, judged = _parts(codes, weights, seed)
     frame = Frame.of(x[fitted], weights[fitted])
     inside, held = frame.inside(x[fitted]), frame.inside(x[judged])
-    trials = []
+    parts = Parts(frame, inside, codes[fitted], weights[fitted], held, codes[judged], weights[judged])
+    tried: list[tuple[Trial, Worth]] = []
     for count in counts:
         labels, class_of = split(fitted, count)
-        for mark, state in fit_state(inside, labels, weights[fitted], frame, rate, width, marks, seed):
-            worth = measure(state, class_of, held, codes[judged], weights[judged])
-            trials.append(Trial(count, mark, worth.accuracy, worth.radius * frame.size))
-    baseline = None
-    if len(counts) > 1:
-        classes = int(codes.max()) + 1
-        start = at_random(classes, max(counts) * width, x.shape[1], seed)
-        run = descend(start, inside, codes[fitted], weights[fitted], rate * frame.rate, marks, seed)
-        worths = [
-            (mark, measure(state, np.arange(classes), held, codes[judged], weights[judged])) for mark, state in run
-        ]
-        trials += [Trial(0, mark, worth.accuracy, worth.radius * frame.size) for mark, worth in worths]
-        baseline = max(worth.accuracy for _, worth in worths)
-    return _best(trials, baseline, float(weights[judged].sum()))
+        for rate in rates:
+            for mark, state in fit_state(inside, labels, parts.weights, frame, rate, width, marks, seed):
+                worth = parts.judge(state, class_of)
+                tried.append((Trial(count, rate, mark, worth.accuracy, worth.radius), worth))
+    coarse = _baseline(parts, width, marks, seed) if len(counts) > 1 else []
+    baseline = max((trial.accuracy for trial in coarse), default=None)
+    best = _best(tried, baseline, parts.held_weights)
+    return Choice(best.count, best.rate, best.steps, (*(trial for trial, _ in tried), *coarse), baseline)
 
 
 def possible_counts(codes: Ints, weights: Array, low: int = 1, high: int = COUNTS[-1]) -> tuple[int, ...]:
@@ -99,15 +127,28 @@ def possible_counts(codes: Ints, weights: Array, low: int = 1, high: int = COUNT
     return tuple(count for count in wanted if count == low or count * POINTS_EACH <= smallest)
 
 
-def _best(trials: list[Trial], baseline: float | None, held: float) -> Choice:
-    refined = [trial for trial in trials if trial.count]
-    top = max(trial.accuracy for trial in refined)
-    wanted = top if baseline is None else min(top, baseline)
-    slack = np.sqrt(max(wanted * (1 - wanted), 1 / held) / held)
-    able = [trial for trial in refined if trial.accuracy >= wanted - slack]
+def _baseline(parts: Parts, width: int, marks: Sequence[int], seed: int) -> list[Trial]:
+    classes, trials = int(parts.codes.max()) + 1, []
+    start = at_random(classes, BASELINE_WIDTH * width, parts.x.shape[1], seed)
+    for rate in BASELINE_RATES:
+        run = descend(start, parts.x, parts.codes, parts.weights, rate * parts.frame.rate, marks, seed)
+        for mark, state in run:
+            worth = parts.judge(state, np.arange(classes))
+            trials.append(Trial(0, rate, mark, worth.accuracy, worth.radius))
+    return trials
+
+
+def _best(tried: list[tuple[Trial, Worth]], baseline: float | None, weights: Array) -> Trial:
+    top = max((worth for _, worth in tried), key=lambda worth: worth.accuracy)
+    close = [trial for trial, worth in tried if top.accuracy - worth.accuracy <= ERRORS * _error(top, worth, weights)]
+    able = [trial for trial in close if baseline is None or trial.accuracy >= baseline] or close
     # Rounding must not decide between equal trials: the fewer labels and steps win.
-    best = min(able, key=lambda trial: (-round(trial.radius, 9), trial.count, trial.steps))
-    return Choice(best.count, best.steps, tuple(trials), baseline)
+    return min(able, key=lambda trial: (-round(trial.radius, 9), trial.count, trial.rate, trial.steps))
+
+
+def _error(one: Worth, other: Worth, weights: Array) -> float:
+    """The standard error of the difference of two accuracies on the same points; a weight counts as repetitions."""
+    return float(np.sqrt(weights @ (one.right != other.right)) / weights.sum())
 
 
 def _parts(codes: Ints, weights: Array, seed: int) -> tuple[Ints, Ints]:
@@ -122,4 +163,4 @@ def _parts(codes: Ints, weights: Array, seed: int) -> tuple[Ints, Ints]:
         own = order[codes[order] == c]
         place[own] = (np.arange(len(own)) + 0.5) / len(own)
     judged, fitted = order[place[order] < SHARE], order[place[order] >= SHARE]
-    return np.sort(fitted[:MOST_TRAINED]), judged
+    return np.sort(fitted[:MOST_TRAINED]), judged[:MOST_JUDGED]

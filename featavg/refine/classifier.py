@@ -14,7 +14,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 from featavg.arrays import Array, Ints
 from featavg.data.labelled import Names
 from featavg.errors import InputError
-from featavg.refine.choice import Choice, choose, fit_state, marks_until, possible_counts
+from featavg.refine.choice import RATES, Choice, choose, fit_state, marks_until, possible_counts
 from featavg.refine.clustering import Method, embed, means
 from featavg.refine.coarse_radius import coarse_radius
 from featavg.refine.descent import Frame
@@ -26,15 +26,17 @@ from featavg.robustness import Budget, RadiusBracket
 class SubclassClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Train a two-layer network on sub-labels inside each class, and predict the class by summed probabilities.
 
-    Every sub-network starts at the center of its sub-class. How many sub-classes and how many steps is chosen on a
-    fifth of the points, held out: the largest robust radius at an accuracy not below a coarse network's (`choice.py`);
-    then all points are used. Robustness comes early in training and is trained away later, so do not train longer.
+    Every sub-network starts at the center of its sub-class. How many sub-classes, which learning rate and how many
+    steps is chosen on a fifth of the points, held out: the largest robust radius at an accuracy not below a coarse
+    network's (`choice.py`); then all points are used. Robustness comes early in training and is trained away later, so
+    do not train longer.
 
     Args:
         n_subclasses: sub-classes a class: `auto`, a number, a range (low, high), or a number for each class by label.
         method: how sub-classes are found, `k-means` or `gaussian-mixture`.
         neurons_per_subclass: hidden neurons of each sub-network.
-        learning_rate: `auto` is the longest step that is surely stable; a number is a multiple of it.
+        learning_rate: a multiple of the longest step that is surely stable, or `auto` to choose it on the held-out
+            points; with a given number of steps `auto` is 1.
         steps: steps of training, or `auto` to choose the moment on the held-out points.
         max_steps: the latest such moment.
         random_state: seed of everything random.
@@ -54,7 +56,7 @@ class SubclassClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         neurons_per_subclass: int = 1,
         learning_rate: float | Literal["auto"] = "auto",
         steps: int | Literal["auto"] = "auto",
-        max_steps: int = 3000,
+        max_steps: int = 1600,
         random_state: int | np.random.RandomState | None = None,
     ) -> None:
         self.n_subclasses = n_subclasses
@@ -162,26 +164,26 @@ class SubclassClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return (int(wanted),)
 
     def _choose(self, X: Array, codes: Ints, weights: Array, split: Splitter, seed: int) -> Choice:
-        counts = self._counts(codes, weights, split)
+        counts, rates = self._counts(codes, weights, split), self._rates()
         steps = self.max_steps if self.steps == "auto" else self.steps
         if self.steps != "auto" and len(counts) == 1:
-            return Choice(counts[0], steps, (), None)
+            return Choice(counts[0], rates[0], steps, (), None)
         marks = marks_until(steps) if self.steps == "auto" else (steps,)
         width = self.neurons_per_subclass
-        return choose(X, codes, weights, split, counts, rate=self._rate(), width=width, marks=marks, seed=seed)
+        return choose(X, codes, weights, split, counts, rates=rates, width=width, marks=marks, seed=seed)
 
-    def _rate(self) -> float:
+    def _rates(self) -> tuple[float, ...]:
         if self.learning_rate == "auto":
-            return 1.0
+            return RATES if self.steps == "auto" else (1.0,)
         if not self.learning_rate > 0:
             raise InputError(f"learning_rate must be auto or positive, got {self.learning_rate}")
-        return float(self.learning_rate)
+        return (float(self.learning_rate),)
 
     def _train(self, X: Array, weights: Array, split: Splitter, seed: int) -> Ints:
         labels, self.class_of_ = split(np.arange(len(X)), self.choice_.count)
         frame = Frame.of(X, weights)
-        width, steps = self.neurons_per_subclass, self.choice_.steps
-        state = fit_state(frame.inside(X), labels, weights, frame, self._rate(), width, (steps,), seed)[-1][1]
+        width, steps, rate = self.neurons_per_subclass, self.choice_.steps, self.choice_.rate
+        _, state = next(fit_state(frame.inside(X), labels, weights, frame, rate, width, (steps,), seed))
         signs = 2 * self.class_of_ - 1 if len(self.classes_) == 2 else None
         self.network_ = state.network(frame, signs)
         self.n_iter_ = steps

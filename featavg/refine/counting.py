@@ -17,9 +17,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from featavg.arrays import Array, Ints
-from featavg.refine.clustering import RESTARTS, k_means
+from featavg.refine.clustering import k_means
 
 REFERENCES = 6
+STARTS = 3  # of k-means, the best of which counts
 MOST_POINTS = 1500  # a class is judged by so many of its points
 # A gap must exceed this many standard deviations of the reference: the largest of about ten normals rarely does.
 DEVIATIONS = 4.0
@@ -51,9 +52,9 @@ def choose_count(points: Array, low: int, high: int, seed: int) -> Count:
     if len(tried) == 1 or not sample.var(axis=0).any():
         return Count(int(tried[0]), tried[:1], np.zeros(1), np.zeros(1))
     references = [_like(sample, rng) for _ in range(REFERENCES)]
-    real = np.array([_log_spread(sample, int(k), seed, RESTARTS) for k in tried])
-    null = np.array([[_log_spread(one, int(k), seed, 1) for k in tried] for one in references])
-    gaps, deviations = null.mean(axis=0) - real, null.std(axis=0, ddof=1) * np.sqrt(1 + 1 / REFERENCES)
+    # As many starts for both: the best of more would make any sample look more clustered than its reference.
+    real, *null = np.array([[_log_spread(one, int(k), seed) for k in tried] for one in (sample, *references)])
+    gaps, deviations = np.mean(null, axis=0) - real, np.std(null, axis=0, ddof=1) * np.sqrt(1 + 1 / REFERENCES)
     best = int(np.argmax(gaps))
     stands_out = gaps[best] > max(DEVIATIONS * deviations[best], LEAST_GAP)
     enough = int(np.argmax(gaps >= gaps[best] - deviations[best]))
@@ -77,9 +78,9 @@ def _like(sample: Array, rng: np.random.Generator) -> Array:
     return np.asarray(rng.standard_normal((len(sample), len(scales))) * scales @ axes)
 
 
-def _log_spread(sample: Array, count: int, seed: int, restarts: int) -> float:
+def _log_spread(sample: Array, count: int, seed: int) -> float:
     """log W(k)/W(1); the quotient, since sizes of samples vary more than their shapes."""
     if count == 1:
         return 0.0
     whole = ((sample - sample.mean(axis=0)) ** 2).sum()
-    return float(np.log(max(k_means(sample, count, seed, restarts).inertia_ / whole, 1e-300)))
+    return float(np.log(max(k_means(sample, count, seed, STARTS).inertia_ / whole, 1e-300)))

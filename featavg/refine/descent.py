@@ -101,7 +101,8 @@ def descend(
 ) -> Iterator[tuple[int, State]]:
     """Yield (step, state) at each of the rising `marks` of gradient descent on the cross-entropy of `target`.
 
-    x (sample, axis) lies in the frame. Up to two batches of points are taken all at once, in double precision.
+    The state at mark T is the mean of the states of steps T/2 ... T, which the noise of batches moves least. x (sample,
+    axis) lies in the frame. Up to two batches of points are taken all at once, in double precision.
     """
     small = len(x) <= 2 * BATCH
     kind: Any = np.float64 if small else np.float32
@@ -111,6 +112,8 @@ def descend(
     # Neurons that share an output move it together: Σ_r A_r² times as fast as one would.
     eta = kind(rate / (second**2).sum(axis=1).max())
     loss, rng, step = LOSSES["cross-entropy"], np.random.default_rng(seed), 0
+    halves, sum_w, sum_b = {mark // 2 for mark in marks}, np.zeros_like(w), np.zeros_like(b)
+    begun = {0: (sum_w.copy(), sum_b.copy())}
     for mark in marks:
         while step < mark:
             rows = slice(None) if small else rng.integers(len(points), size=BATCH)
@@ -121,7 +124,13 @@ def descend(
             w -= pull.T @ batch
             b -= kind(CONSTANT**2) * pull.sum(axis=0)
             step += 1
-        yield step, State(w.copy(), b.copy(), second)
+            sum_w += w
+            sum_b += b
+            if step in halves:
+                begun[step] = sum_w.copy(), sum_b.copy()
+        early_w, early_b = begun[mark // 2]
+        count = mark - mark // 2
+        yield step, State((sum_w - early_w) / count, (sum_b - early_b) / count, second)
 
 
 def _blocks(outputs: int, width: int) -> Array:

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from featavg.arrays import Array, Ints
 from featavg.errors import InputError
-from featavg.refine.averages import IMPORTANT, averages, centred_means
+from featavg.refine.averages import IMPORTANT, Averages, averages, centred_means
 from featavg.refine.clustering import nearest
 from featavg.refine.diagnosis import Diagnosis
 from featavg.refine.flips import flips
@@ -59,11 +59,8 @@ def diagnose(
     subject = read_subject(model, x, y, head)
     _check(subject)
     first, second = halves(subject.codes, seed)
-    labels, class_of = _subclasses(subject, first, second, sublabels, n_subclasses, seed)
-    centers = centred_means(subject.features[second], labels)
-    found = averages(
-        subject.rows, subject.row_class, subject.importance, centers, class_of, subject.features[second].mean(axis=0)
-    )
+    labels, class_of = subclasses(subject, first, second, sublabels, n_subclasses, seed)
+    found, centers = averages_of(subject, second, labels, class_of)
     rows = second[:ATTACKED]
     attack, (lower, upper) = subject.attack(rows), subject.exact(rows[:EXACT], BUDGET)
     return Diagnosis(
@@ -98,7 +95,7 @@ def _check(subject: Subject) -> None:
         raise InputError("the weights of this model are all 0, so it decides nothing; train it first")
 
 
-def _subclasses(
+def subclasses(
     subject: Subject, first: Ints, second: Ints, sublabels: ArrayLike | None, wanted: Counts, seed: int
 ) -> tuple[Ints, Ints]:
     """Sub-labels of the rows `second` without gaps, and the class of each: given, or found on the rows `first`."""
@@ -111,6 +108,16 @@ def _subclasses(
         labels, class_of = _completed(subject.features[second], subject.codes[second], given.codes[second])
     used, codes = np.unique(labels, return_inverse=True)
     return codes.astype(np.int64), class_of[used]
+
+
+def averages_of(subject: Subject, rows: Ints, labels: Ints, class_of: Ints) -> tuple[Averages, Array]:
+    """How the weights relate to the sub-classes of these rows, and the centred means (subclass, feature) of those."""
+    features = subject.features[rows]
+    centers = centred_means(features, labels)
+    found = averages(
+        subject.rows, subject.row_class, subject.importance, centers, class_of, features.mean(axis=0)
+    )  # fmt: skip
+    return found, centers
 
 
 def _completed(points: Array, classes: Ints, codes: Ints) -> tuple[Ints, Ints]:

@@ -21,7 +21,7 @@ from featavg.refine.gain import Gain
 
 LEVEL = 0.05  # of the p-value
 AVERAGING = 0.5  # an index above it is nearer to averaging than to decoupled
-WORTH = 1.05  # a gain in mean radius below 5 % is not worth new labels
+WORTH = 1.05  # a gain in mean radius that may be below 5 % is not worth new labels
 
 
 @dataclass(frozen=True)
@@ -55,10 +55,20 @@ class Diagnosis:
 
     @property
     def finer_labels_help(self) -> bool:
-        """Whether sub-classes exist and training on them surely raises the radius, over the model and over coarse."""
-        gain = self.gain
-        raised = gain.over_coarse_interval[0] > WORTH and gain.over_model_interval[0] > 1.0
-        return bool(self.per_class.max() > 1) and raised
+        """Whether sub-classes exist, and training on them surely raises the radius and does not surely cost accuracy.
+
+        The 95 % intervals of the mean radius over the model's and over that of coarse labels both lie above 1.05, and
+        that of the change in accuracy against the model does not lie below 0.
+        """
+        return bool(self.per_class.max() > 1) and self._raised and not self._costly
+
+    @property
+    def _raised(self) -> bool:
+        return min(self.gain.over_coarse_interval[0], self.gain.over_model_interval[0]) > WORTH
+
+    @property
+    def _costly(self) -> bool:
+        return self.gain.accuracy_change[1] < 0
 
     @property
     def fragile(self) -> Ints:
@@ -96,6 +106,12 @@ class Diagnosis:
                 f"Train on finer labels with SubclassClassifier: its mean robust radius is {gain.over_model:.2f} times "
                 f"that of this model at accuracy {gain.accuracy[2]:.3f} against {gain.accuracy[0]:.3f}, and "
                 f"{gain.over_coarse:.2f} times ({interval}) that of the same training on coarse labels."
+            )
+        if self._raised:
+            return (
+                "Finer labels will not help: they cost accuracy, "
+                f"{gain.accuracy[2]:.3f} against {gain.accuracy[0]:.3f}, "
+                f"for a mean robust radius {gain.over_model:.2f} times that of this model."
             )
         return (
             f"Finer labels will not help: they change the mean robust radius by a factor of {gain.over_coarse:.2f} "

@@ -20,7 +20,7 @@ class Flips:
     radii: Array  # (radius,)
     universal: Array  # (radius,)  −size · v_y, with v_y the average of the own sub-classes minus that of the others
     chance: Array  # (radius,)  size · a random direction, mean over several
-    attack: Array  # (radius,)  a gradient walk for each point: a lower bound of what is possible
+    attack: Array  # (radius,)  a Newton walk for each point: a lower bound of what is possible
     ratio: float  # median radius of the universal direction over that of the attack; a lower bound if it is the largest
     ratio_interval: tuple[float, float]  # 95 %, bootstrap over points
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from featavg.arrays import Array, Ints
+from featavg.arrays import Array, Bools, Ints
 from featavg.refine.classifier import SubclassClassifier
 from featavg.refine.flips import ratio_of
 from featavg.refine.subject import Subject, read_subject
@@ -20,6 +20,7 @@ class Gain:
     """Mean radii on the other half, which are areas under curves of robust accuracy; errors have radius 0."""
 
     accuracy: tuple[float, float, float]  # of the model as it is, retrained on coarse labels, retrained on finer ones
+    accuracy_change: tuple[float, float]  # 95 % interval of finer − as it is, paired over points
     radius: tuple[float, float, float]
     over_model: float  # finer / as it is
     over_model_interval: tuple[float, float]  # 95 %, bootstrap over points
@@ -43,12 +44,21 @@ def measure_gain(subject: Subject, learn: Ints, judge: Ints, sublabels: ArrayLik
     over_model, model_interval = ratio_of(radii[2], radii[0], np.mean, rng)
     over_coarse, coarse_interval = ratio_of(radii[2], radii[1], np.mean, rng)
     at = float(np.median(radii[0]))
+    right = [one.predict(one.features[judge]) == one.codes[judge] for one in three]
     return Gain(
-        _three(np.mean(one.predict(one.features[judge]) == one.codes[judge]) for one in three),
+        _three(np.mean(one) for one in right),
+        _change(right[2], right[0]),
         _three(np.mean(values) for values in radii),
         over_model, model_interval, over_coarse, coarse_interval,
         round(len(finer.class_of_) / len(subject.classes)), at, _three(np.mean(values > at) for values in radii),
     )  # fmt: skip
+
+
+def _change(after: Bools, before: Bools) -> tuple[float, float]:
+    """after − before on the same points, ± 1.96 standard errors."""
+    change = after.astype(np.float64) - before
+    half = 1.96 * float(change.std()) / np.sqrt(len(change))
+    return float(change.mean() - half), float(change.mean() + half)
 
 
 def _three(values: object) -> tuple[float, float, float]:

@@ -33,7 +33,7 @@ def record_of(found: Diagnosis) -> Record:
         "diagnosis", found.verdict, config, (found.seed,), _claims(found), arrays, _drawings(found, shown),
         notes=(
             f"The most fragile points, by their row in the data: {fragile}.",
-            "Radii under attack are upper bounds of the true ones, by a gradient walk; the true ones are bracketed at "
+            "Radii under attack are upper bounds of the true ones, by a Newton walk; the true ones are bracketed at "
             f"{len(found.exact_upper)} points. Null of the p-value: a random direction in the span of the centred "
             "sub-class means of its class. Sub-classes that were not given are found on one half and tested on the "
             "other; gains are trained on one half and measured on the other.",

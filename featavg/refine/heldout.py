@@ -14,10 +14,11 @@ MOST_POINTS = 500
 
 
 class Worth(NamedTuple):
-    """Weighted means over held-out points."""
+    """Weighted means over held-out points, and the points themselves."""
 
     accuracy: float
     radius: float  # mean Newton distance, which is the area under the curve of robust accuracy; 0 for errors
+    right: Bools  # (sample,)  which points are classified rightly
 
 
 def measure(state: State, class_of: Ints, x: Array, codes: Ints, weights: Array) -> Worth:
@@ -27,10 +28,10 @@ def measure(state: State, class_of: Ints, x: Array, codes: Ints, weights: Array)
     """
     shares = weights / weights.sum()
     own = codes[:, None] == class_of
-    accuracy = float(shares @ (coarse_margins(state.outputs(x), own, class_of) > 0))
+    right = coarse_margins(state.outputs(x), own, class_of) > 0
     few = slice(0, MOST_POINTS)
     distance = newton_distances(state, own[few], x[few])
-    return Worth(accuracy, float(shares[few] @ distance / shares[few].sum()))
+    return Worth(float(shares @ right), float(shares[few] @ distance / shares[few].sum()), right)
 
 
 def coarse_margins(outputs: Array, own: Bools, class_of: Ints) -> Array:
@@ -43,19 +44,22 @@ def coarse_margins(outputs: Array, own: Bools, class_of: Ints) -> Array:
 def newton_distances(state: State, own: Bools, x: Array) -> Array:
     """Length of a Newton walk to where the own class holds half of the probability: (sample,), 0 for errors.
 
-    δ ← δ − m/‖g‖² g with m = log Σ_own exp f − log Σ_others exp f. With more than two classes half of the probability
-    is lost before the decision is, so there the walk ends early.
+    δ ← −(m − ⟨g,δ⟩)/‖g‖² g, the nearest point of the boundary linearised at δ, with m = log Σ_own exp f − log Σ_others
+    exp f and its gradient g. Fixed points are perpendicular to the boundary, as the nearest point of it is. With more
+    than two classes half of the probability is lost before the decision is, so there the walk ends early.
     """
-    delta = np.zeros_like(x)
-    for _ in range(NEWTON_STEPS):
+    delta, wrong = np.zeros_like(x), np.zeros(len(x), dtype=bool)
+    for step in range(NEWTON_STEPS):
         z = (x + delta) @ state.weights.T + state.biases
         outputs = np.maximum(z, 0.0) @ state.second.T
         (mine, up), (theirs, down) = (_soft(np.where(side, outputs, -np.inf)) for side in (own, ~own))
-        margin = mine - theirs
         gradient = (((up - down) @ state.second) * (z >= 0)) @ state.weights
+        if step == 0:
+            wrong = mine <= theirs
         steep = np.maximum((gradient**2).sum(axis=1), np.finfo(np.float32).tiny)
-        delta -= (np.maximum(margin, 0.0) / steep)[:, None] * gradient
-    return np.linalg.norm(delta, axis=1)
+        level = mine - theirs - (gradient * delta).sum(axis=1)
+        delta = -(level / steep)[:, None] * gradient
+    return np.where(wrong, 0.0, np.linalg.norm(delta, axis=1))
 
 
 def _pool(votes: Array) -> Array:

@@ -15,7 +15,7 @@ from featavg.model import BinaryNetwork, MulticlassNetwork, TwoLayerNetwork, as_
 from featavg.refine.coarse_radius import coarse_radius, one_against_rest
 from featavg.refine.sublabels import class_codes, known_classes
 from featavg.robustness import Budget, robust_radius
-from featavg.robustness.attacks import GradientWalk
+from featavg.robustness.attacks.newton import NewtonWalk
 
 
 @dataclass(frozen=True)
@@ -43,8 +43,8 @@ class Subject:
         return self.output_class[self.network.predict(features)]
 
     def attack(self, rows: Ints) -> Array:
-        """Radii (row,) at which a gradient walk fools these points: upper bounds, 0 for errors."""
-        x, codes, walk = self.features[rows], self.codes[rows], GradientWalk(restarts=0, steps=20)
+        """Radii (row,) at which a Newton walk fools these points: upper bounds, 0 for errors."""
+        x, codes, walk = self.features[rows], self.codes[rows], NewtonWalk()
         if isinstance(self.network, BinaryNetwork):
             return walk(self.network, x, 2 * codes - 1).upper
         upper = np.empty(len(rows))

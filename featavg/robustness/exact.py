@@ -10,19 +10,24 @@ import numpy as np
 from featavg.arrays import Array, Bools, Ints
 from featavg.robustness import batch
 from featavg.robustness.boxes import BoxedEuclidean, Cube
+from featavg.robustness.certificate import Stage
 from featavg.robustness.empty import prove_empty
 from featavg.robustness.geometry import Euclidean, Geometry
 from featavg.robustness.pooled import PooledProof, pool_of
-from featavg.robustness.pooled_search import pooled_search, walk
+from featavg.robustness.pooled_certificate import pooled_proved
+from featavg.robustness.pooled_search import WIDTH, pooled_search, walk
 from featavg.robustness.proof import Emptiness, Proof
 from featavg.robustness.question import Question
 from featavg.robustness.region import FooledSet, fooled_set
 from featavg.robustness.relaxation import Place
 from featavg.robustness.search import GAP, Budget, Incumbent, polish, search
+from featavg.robustness.slab_search import prove_slabs
 from featavg.robustness.verifier import Proofs
 
 # Pairs of points and rivals that are treated together: what fits into the cache.
 CHUNK = 8192
+# So many classes on the other side are bounded together by slabs; a search for each would end with its budget.
+MANY = 20
 Progress = Callable[[int, int], None]
 
 
@@ -46,6 +51,7 @@ class Task:
     span: Euclidean | None  # ℓ2 without a box, for all points alike
     start: Array  # (sample, neuron)  Z0
     magnitude: Array  # (sample, neuron)  the terms that Z0 is made of
+    stage: Stage | None  # where proofs of summed probabilities are checked
 
     @classmethod
     def of(cls, question: Question) -> Task:
@@ -56,7 +62,9 @@ class Task:
         start = question.x @ neurons.weights.T + neurons.biases
         sizes = np.sqrt(np.einsum("ij,ij->i", question.x, question.x))
         magnitude = np.outer(sizes, np.linalg.norm(neurons.weights, axis=1)) + np.abs(neurons.biases)
-        return cls(question, fooled, Euclidean.spanned_by(neurons.weights) if flat else None, start, magnitude)
+        span = Euclidean.spanned_by(neurons.weights) if flat else None
+        stage = Stage.of(question) if question.readout == "summed-probabilities" else None
+        return cls(question, fooled, span, start, magnitude, stage)
 
     def geometry(self, point: int) -> Geometry:
         """The norm of the question around one point."""
@@ -191,8 +199,25 @@ def _pooled(
         near = Incumbent()
         polish(edge, rival, np.ones(len(start), dtype=bool), near)
         walk(place, pool, geometry.weights[0] * 0.0 if near.delta is None else near.delta, incumbent)
-    lower, ended, roots = pooled_search(place, pools, incumbent, budget)
-    here = np.array([point])
-    proofs.extend(PooledProof(here, np.array([rival]), root) for rival, root in roots.items())
+    here, slabs = np.array([point]), None
+    shown = task.question.norm == "l2" and incumbent.delta is not None
+    lower, ended = 0.0, f"slabs, since {len(rivals)} rivals are too many to search"
+    if len(rivals) < MANY or not shown:
+        lower, ended, roots = pooled_search(place, pools, incumbent, budget)
+        trees = [PooledProof(here, np.array([rival]), root) for rival, root in roots.items()]
+        proofs.extend(trees)
+        held = _held(task, trees)
+        lower, ended = (held, ended or "rounding weakens a deep proof") if held < lower else (lower, ended)
+    if ended and shown:
+        slabs = prove_slabs(place, next(iter(pools.values())).own, np.array(rivals), point, incumbent)
+    if slabs is not None and slabs.reach > lower:
+        proofs.append(slabs)
+        lower, ended = slabs.reach, ended if slabs.reach < (1.0 - WIDTH) * incumbent.radius else ""
     beyond = incumbent.delta is None and lower >= geometry.diameter
     return np.inf if beyond else lower, ended
+
+
+def _held(task: Task, trees: list[PooledProof]) -> float:
+    """What branched trees prove in the verifier's arithmetic, from which that of the search drifts away with depth."""
+    assert task.stage is not None
+    return min((pooled_proved(task.stage, tree) for tree in trees if tree.root.children), default=np.inf)

@@ -10,9 +10,12 @@ from featavg.arrays import Array
 from featavg.robustness.certificate import Scene, Stage, half_space, meet
 from featavg.robustness.pooled import Pool, PooledCut, PooledNode, PooledProof, pool_of
 from featavg.robustness.proof import Cut
+from featavg.robustness.slabs import SlabProof, Slabs
 
 # Boxes of output differences are widened by this.
 WIDER = 1e-12
+# Share of a slab's terms that rounding may hide.
+ROUNDING = 1e-14
 Pending = tuple[PooledNode, Array, Array, Array, Array, float]
 
 
@@ -42,14 +45,36 @@ def pooled_proved(stage: Stage, proof: PooledProof) -> float:
     return least
 
 
+def slabs_proved(stage: Stage, proof: SlabProof) -> Array:
+    """The reach (rival,) of a proof whose slabs cover the ball and are all empty, else 0."""
+    point, label = proof.points[0], int(stage.question.y[proof.points[0]])
+    scene, sides = stage.outline(proof.points[:1]), stage.fooled.sides
+    toward, edges = proof.direction @ scene.ball.weights, proof.edges
+    covers = bool(edges[0] <= -proof.reach and edges[-1] >= proof.reach and (np.diff(edges) > 0).all())
+    everyone = np.array_equal(np.sort(proof.rivals), np.flatnonzero(sides == -label)) and (proof.points == point).all()
+    if not (covers and everyone and toward.any() and stage.question.norm == "l2"):
+        return np.zeros(len(proof.rivals))
+    slabs = Slabs(
+        stage.fooled.neurons, np.flatnonzero(sides == label), proof.rivals, scene.ball.weights, scene.start[0],
+        scene.magnitude[0], toward / np.linalg.norm(toward),
+    )  # fmt: skip
+    parts = zip(_distributions(proof.tangents), edges[:-1], edges[1:], strict=True)
+    empty = all(slabs.empty(p, low, high, proof.reach, ROUNDING) for p, low, high in parts)
+    return np.full(len(proof.rivals), proof.reach if empty else 0.0)
+
+
 def _with_rows(
     scene: Scene, pool: Pool, cut: PooledCut, box: tuple[Array, Array], branched: tuple[Array, Array]
 ) -> Scene:
     """The scene with the rows of this cut: any distribution and any positive level make a valid one."""
-    tangents = np.maximum(cut.tangents, 1e-300)
-    tangents /= tangents.sum(axis=1, keepdims=True)
-    rows, constants = pool.rows(tangents, np.maximum(cut.levels, 1e-300), box, branched)
+    rows, constants = pool.rows(_distributions(cut.tangents), np.maximum(cut.levels, 1e-300), box, branched)
     return replace(scene, rows=rows[None], constants=constants[None])
+
+
+def _distributions(tangents: Array) -> Array:
+    """Rows made positive with sum 1, whatever they were."""
+    positive = np.maximum(tangents, 1e-300)
+    return np.asarray(positive / positive.sum(axis=1, keepdims=True))
 
 
 def _plain(cut: PooledCut) -> Cut:

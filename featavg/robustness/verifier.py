@@ -7,11 +7,13 @@ import numpy as np
 from featavg.arrays import Array
 from featavg.robustness.certificate import Stage, empty_distance, tree_distance
 from featavg.robustness.pooled import PooledProof
-from featavg.robustness.pooled_certificate import pooled_proved
+from featavg.robustness.pooled_certificate import pooled_proved, slabs_proved
 from featavg.robustness.proof import Emptiness, Proof
 from featavg.robustness.question import Question
+from featavg.robustness.slabs import SlabProof
 
-Proofs = list[Proof | Emptiness | PooledProof]
+AnyProof = Proof | Emptiness | PooledProof | SlabProof
+Proofs = list[AnyProof]
 
 
 def proved(question: Question, proofs: Proofs) -> Array:
@@ -26,7 +28,9 @@ def proved(question: Question, proofs: Proofs) -> Array:
     return np.array([min(least[i].get(rival, 0.0) for rival in stage.rivals(i)) for i in range(len(least))])
 
 
-def _distances(stage: Stage, proof: Proof | Emptiness | PooledProof) -> Array:
+def _distances(stage: Stage, proof: AnyProof) -> Array:
+    if isinstance(proof, SlabProof):
+        return slabs_proved(stage, proof)
     if isinstance(proof, PooledProof):
         return np.array([pooled_proved(stage, proof)])
     scene = stage.scene(proof.points, proof.rivals)

@@ -13,9 +13,9 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from featavg import InputError, load_images
 from featavg.refine import SubclassClassifier
-from featavg.refine.choice import marks_until
+from featavg.refine.choice import RATES, Trial, _best, marks_until
 from featavg.refine.descent import Frame, State, at_centers, descend
-from featavg.refine.heldout import coarse_margins, newton_distances
+from featavg.refine.heldout import Worth, coarse_margins, newton_distances
 from featavg.robustness.attacks import GradientWalk
 
 
@@ -64,11 +64,19 @@ def test_radii_are_exact_where_named_so(digits: Any) -> None:
     found = auto.robust_radius(test.x[:15], test.y[:15], readout="maximum")
     assert set(found.status) == {"exact"}
     assert found.verify().all()
-    ten = SubclassClassifier(n_subclasses=10, random_state=0).fit(digits[0].x, digits[0].y)
-    shown = ten.robust_radius(test.x[:15], test.y[:15])
+    five = SubclassClassifier(n_subclasses=5, random_state=0).fit(digits[0].x, digits[0].y)
+    shown = five.robust_radius(test.x[:10], test.y[:10])
     assert (shown.upper <= 1.02 * shown.lower).all()
-    fooled = ten.predict(shown.witness * (1 + 1e-9) - 1e-9 * test.x[:15]) != test.y[:15]
+    fooled = five.predict(shown.witness * (1 + 1e-9) - 1e-9 * test.x[:10]) != test.y[:10]
     assert fooled.all()
+
+
+def test_many_sub_classes_leave_useful_brackets_of_their_summed_probabilities(digits: Any) -> None:
+    _, test, auto = digits
+    found = auto.robust_radius(test.x[:5], test.y[:5])
+    assert auto.choice_.count >= 20
+    assert found.verify().all()
+    assert np.median(found.lower / found.upper) > 0.8
 
 
 def test_three_classes_have_radii_of_the_fine_maximum_against_the_rest() -> None:
@@ -149,10 +157,53 @@ def test_no_neuron_is_born_dead_and_the_step_is_stable() -> None:
     assert (np.diff(losses) <= 1e-12).all()
 
 
+def test_the_state_at_a_mark_is_the_mean_of_the_second_half_whatever_the_other_marks() -> None:
+    """Against gradient descent written down once more: all points at once, every neuron on, one a class."""
+    rng = np.random.default_rng(0)
+    x, labels, start = rng.standard_normal((60, 3)), np.arange(60) % 2, at_centers(np.eye(3)[:2], 1, 0)
+    w, b, iterates = start.weights.copy(), start.biases.copy(), []
+    for _ in range(7):
+        f = x @ w.T + b
+        pull = (np.exp(f) / np.exp(f).sum(axis=1, keepdims=True) - np.eye(2)[labels]) / len(x)
+        w, b = w - 0.5 * pull.T @ x, b - 0.5 * 0.09 * pull.sum(axis=0)
+        iterates.append(w)
+    (_, third), (_, last) = descend(start, x, labels, np.ones(60), 0.5, (3, 7), 0)
+    np.testing.assert_allclose(third.weights, np.mean(iterates[1:3], axis=0))
+    np.testing.assert_allclose(last.weights, np.mean(iterates[3:7], axis=0))
+
+
+def worth(right: Any, radius: float) -> Worth:
+    return Worth(float(np.mean(right)), radius, np.asarray(right, dtype=bool))
+
+
+def test_the_choice_is_the_largest_radius_among_trials_that_lose_no_accuracy() -> None:
+    top, equal, low = np.ones(100), np.ones(100), np.ones(100)
+    equal[:3] = 0  # three errors: 1.7 standard errors of the paired difference
+    low[:5] = 0  # five: 2.2 of them
+    worths = {1: worth(top, 1.0), 2: worth(equal, 2.0), 3: worth(low, 3.0)}
+    tried = [(Trial(count, 1.0, 25, one.accuracy, one.radius), one) for count, one in worths.items()]
+    assert _best(tried, None, np.ones(100)).count == 2
+    assert _best(tried, 0.96, np.ones(100)).count == 2
+    assert _best(tried, 0.98, np.ones(100)).count == 1  # the coarse baseline is not undercut
+    assert _best(tried, 1.01, np.ones(100)).count == 2  # which nobody reaches here
+    twice = np.full(100, 2.0)  # weights are repetitions: the same shares are surer
+    assert _best(tried, None, twice).count == 1
+
+
+def test_a_learning_rate_is_chosen_with_the_moment_unless_given() -> None:
+    x, y, _ = blobs()
+    free = SubclassClassifier(4, random_state=0, max_steps=50).fit(x, y)
+    assert {trial.rate for trial in free.choice_.trials} == set(RATES)
+    assert free.choice_.rate in RATES
+    fixed = SubclassClassifier(4, random_state=0, max_steps=50, learning_rate=0.5).fit(x, y)
+    assert {trial.rate for trial in fixed.choice_.trials} == {0.5}
+
+
 def test_newton_distance_of_a_linear_decision_is_the_distance() -> None:
     state = State(np.array([[3.0, 4.0], [-3.0, -4.0]]), np.array([50.0, 50.0]), np.eye(2))
     x, own = np.array([[1.0, 1.0]]), np.array([[True, False]])
     np.testing.assert_allclose(newton_distances(state, own, x), 7 / 5)
+    assert newton_distances(state, ~own, x) == 0
     np.testing.assert_allclose(coarse_margins(state.outputs(x), own, np.array([0, 1])), 14)
 
 
@@ -183,6 +234,10 @@ def test_nan_unseen_labels_and_unknown_readouts_are_refused() -> None:
     model = SubclassClassifier(1, steps=10, random_state=0).fit(X, Y)
     with pytest.raises(ValueError, match="NaN"):
         model.fit(np.where(X == 3, np.nan, X), Y)
+    with pytest.raises(ValueError, match="NaN"):
+        model.predict(np.full((1, 2), np.nan))
+    with pytest.raises(ValueError, match="3 features, but SubclassClassifier is expecting 2"):
+        model.predict(np.ones((1, 3)))
     with pytest.raises(InputError, match="got 5; it was not seen"):
         model.robust_radius(X[:1], [5])
     with pytest.raises(InputError, match="maximum, summed-probabilities"):

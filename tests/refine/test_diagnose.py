@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from sklearn.linear_model import LogisticRegression
 from featavg import InputError, averaging_network, decoupled_network, sample_clusters
 from featavg.refine import diagnose, discover_sublabels
 from featavg.refine.averages import averages, centred_means
-from featavg.refine.gain import halves
+from featavg.refine.gain import _change, halves
 
 TRIALS = 200
 
@@ -124,6 +125,38 @@ def test_one_gaussian_a_class_is_told_that_finer_labels_will_not_help() -> None:
     assert found.does_average is None
     assert not found.finer_labels_help
     assert found.verdict.endswith("Finer labels will not help.")
+
+
+def test_labels_that_cost_accuracy_or_bring_little_are_not_advised(averaging: Any) -> None:
+    _, found = averaging
+    assert found.finer_labels_help
+    costly = replace(found, gain=replace(found.gain, accuracy_change=(-0.09, -0.01)))
+    assert not costly.finer_labels_help
+    assert "will not help: they cost accuracy" in costly.verdict
+    noisy = replace(found, gain=replace(found.gain, accuracy_change=(-0.09, 0.01)))
+    assert noisy.finer_labels_help
+    for name in ("over_model_interval", "over_coarse_interval"):
+        little = replace(found, gain=replace(found.gain, **{name: (1.04, 1.4)}))
+        assert not little.finer_labels_help
+        assert "Finer labels will not help: they change" in little.verdict
+
+
+def test_the_change_in_accuracy_is_paired() -> None:
+    before, after = np.repeat([True, False], [90, 10]), np.repeat([True, False], [80, 20])
+    low, high = _change(after, before)
+    np.testing.assert_allclose([(low + high) / 2, high - low], [-0.1, 2 * 1.96 * 0.3 / 10])
+    assert _change(before, before) == (0.0, 0.0)
+
+
+def test_overlapping_gaussians_in_the_plane_are_one_cloud_each() -> None:
+    """Cuts through one cloud bend the boundary, and a weak attack would call that robust."""
+    rng = np.random.default_rng(1008)
+    u = rng.standard_normal(2)
+    y = np.arange(500) % 2
+    x = rng.standard_normal((500, 2)) + np.outer(y, u / np.linalg.norm(u))
+    found = diagnose(LogisticRegression().fit(x, y), x, y, n_subclasses=8, seed=1008)
+    assert found.per_class.max() == 8
+    assert not found.finer_labels_help
 
 
 def test_page_record_and_json_say_the_same(averaging: Any, tmp_path: Path) -> None:

@@ -1,0 +1,174 @@
+"""Heads on frozen features: drawn, trained and measured in the same way for every backbone (paper, Fig. 2 c, d)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+
+from featavg.analysis import averaging_index, equivalent_weights
+from featavg.analysis.averaging import cosines
+from featavg.arrays import Array, Bools
+from featavg.data import ClusterData, ImageData, load_images
+from featavg.model import BinaryNetwork, MulticlassNetwork, TwoLayerNetwork
+from featavg.refine.averages import Averages, averages, centred_means
+from featavg.robustness import robust_radius
+from featavg.training import GradientDescent, train
+
+if TYPE_CHECKING:
+    from torch import nn
+
+    from featavg.deep import FeatureData
+
+TASK = "halves"  # classes 0-4 against 5-9, the paper's coarse task on CIFAR-10
+HEAD_SEED = 20_000  # added to the seed of the images
+
+
+@dataclass(frozen=True)
+class HeadSetting:
+    """How many images a seed draws, and how heads are trained on their features.
+
+    The paper states neither rate, nor steps, nor scale. Features have no natural unit, so both are relative to their
+    mean square: step size η = rate/E‖x‖², and initial weights from N(0, scale²/E‖x‖²).
+    """
+
+    images: str = "cifar10"
+    train: int = 2000
+    test: int = 500
+    steps: int = 1000
+    rate: float = 3.0
+    radius_points: int = 60
+    seeds: int = 5
+    first_seed: int = 0
+
+
+@dataclass(frozen=True)
+class Draw:
+    """The images of one seed, as pixels and as features."""
+
+    data: FeatureData  # heads are trained on
+    test: FeatureData  # heads are judged on
+    images: ImageData  # those of `test`
+
+
+@dataclass(frozen=True)
+class Heads:
+    """A coarse and a fine head that were trained on the same features with the same rule."""
+
+    coarse: BinaryNetwork
+    fine: MulticlassNetwork
+
+
+def draw(backbone: nn.Module, setting: HeadSetting, seed: int) -> Draw:
+    """Draw images of this seed and send them through the backbone."""
+    from featavg.deep import channels_first, extract_features, feature_data
+
+    parts, found = (("train", setting.train), ("test", setting.test)), []
+    drawn = [load_images(setting.images, part, TASK, samples=samples, seed=seed) for part, samples in parts]  # type: ignore[arg-type]
+    for images in drawn:
+        features = extract_features(backbone, channels_first(images.images), batch=100)
+        found.append(feature_data(features, images.cluster, images.center_labels))
+    return Draw(found[0], found[1], drawn[1])
+
+
+def trained_heads(data: FeatureData, setting: HeadSetting, scale: float, seed: int) -> Heads:
+    """Train the paper's two heads of 30 neurons, 15 + 15 for the coarse labels and 3 a class for the fine ones."""
+    from featavg.deep import coarse_head, fine_head
+
+    square = float((data.x**2).sum(axis=1).mean())
+    rule = GradientDescent(steps=setting.steps, step_size=setting.rate / square)
+    start: dict[str, Any] = {"seed": HEAD_SEED + seed, "scale": scale / np.sqrt(square)}
+    return Heads(
+        train(coarse_head(data, **start), data, rule, save_at=[setting.steps]).final,
+        train(fine_head(data, **start), data, rule, save_at=[setting.steps]).final,
+    )
+
+
+def feature_cosines(network: TwoLayerNetwork, data: FeatureData) -> Array:
+    """Cosines of the equivalent weights, means of groups of neurons, with the class features: (class, class)."""
+    return cosines(equivalent_weights(network, data.clusters), data.centers)
+
+
+def live_neurons(network: TwoLayerNetwork, data: FeatureData) -> Bools:
+    """Which neurons are on at some training point of the class they speak for: (neuron,).
+
+    The others are never told to grow: all that their class asks for passes them by.
+    """
+    active = network.preactivations(data.x) > 0
+    labels = network.targets(data)
+    return np.array([active[labels == s, r].any() for r, s in enumerate(network.neuron_class)])
+
+
+def averages_of(network: TwoLayerNetwork, data: FeatureData) -> Averages:
+    """Index and p-value of the live neurons against centred class features.
+
+    Features behind a ReLU share a large mean, which every neuron holds; what tells classes apart is the rest.
+    """
+    live = live_neurons(network, data)
+    fine = isinstance(network, MulticlassNetwork)
+    classes = data.center_labels[network.neuron_class] if fine else network.neuron_class
+    centers = centred_means(data.x, data.cluster)
+    return averages(network.weights[live], classes[live], np.ones(int(live.sum())), centers, data.center_labels)
+
+
+def raw_index(network: TwoLayerNetwork, data: FeatureData) -> float:
+    """Median averaging index of the neurons against the class features as they are, not centred."""
+    # The index asks for centers and their labels alone, which both kinds of data have.
+    return float(np.nanmedian(averaging_index(network, cast(ClusterData, data))))
+
+
+def cosine_blocks(heads: Heads, data: FeatureData) -> dict[str, Any]:
+    """Cosines of equivalent weights with class features, and the means of the blocks that the paper shows."""
+    coarse, fine = feature_cosines(heads.coarse, data), feature_cosines(heads.fine, data)
+    same, own = data.center_labels[:, None] == data.center_labels, np.eye(data.clusters, dtype=bool)
+    return {
+        "coarse_cosines": coarse,
+        "fine_cosines": fine,
+        "same": coarse[same].mean(),
+        "cross": coarse[~same].mean(),
+        "diagonal": fine[own].mean(),
+        "off": fine[~own].mean(),
+    }
+
+
+def averaging_of(heads: Heads, data: FeatureData) -> dict[str, Any]:
+    """Averaging index and p-value of the live neurons of both heads."""
+    coarse, fine = averages_of(heads.coarse, data), averages_of(heads.fine, data)
+    return {
+        "coarse_index": coarse.median_index,
+        "fine_index": fine.median_index,
+        "coarse_p": coarse.p_value,
+        "fine_p": fine.p_value,
+        "coarse_raw_index": raw_index(heads.coarse, data),
+        "fine_raw_index": raw_index(heads.fine, data),
+    }
+
+
+def head_radii(heads: Heads, test: FeatureData, points: int) -> dict[str, Any]:
+    """Exact ℓ2 radii in feature space of the first `points` test points: the coarse decision of both heads.
+
+    The fine head decides by the maximum read-out. Both are compared at points that both put right.
+    """
+    x, y = test.x[:points], test.y[:points]
+    coarse = robust_radius(heads.coarse, x, y, proofs=False)
+    fine = robust_radius(heads.fine, x, y, readout="maximum", proofs=False)
+    both = (coarse.upper > 0) & (fine.upper > 0)
+    exact = np.array([[status == "exact" for status in found.status] for found in (coarse, fine)])
+    return {
+        "coarse_radius": coarse.upper,
+        "fine_radius": fine.upper,
+        "coarse_mean": coarse.upper[both].mean(),
+        "fine_mean": fine.lower[both].mean(),
+        "ratio": fine.lower[both].mean() / coarse.upper[both].mean(),
+        "exact": exact.mean(),
+    }
+
+
+def accuracies(heads: Heads, test: FeatureData) -> dict[str, float]:
+    """Shares of test points that are put right: coarse head, fine head as a binary one, fine head in all classes."""
+    return {
+        "coarse_accuracy": float(np.mean(heads.coarse.predict(test.x) == test.y)),
+        "fine_accuracy": float(np.mean(heads.fine.predict_binary(test.x, "maximum") == test.y)),
+        "class_accuracy": float(np.mean(heads.fine.predict(test.x) == test.cluster)),
+    }
