@@ -8,8 +8,12 @@ radius, subject to two conditions on held-out accuracy.
   2. It is not below that of the most accurate trial by more than two standard errors of their paired difference, so
      that what looks like noise may be paid for robustness, and nothing else.
 
-If no trial meets the first, the second alone decides. Robustness and accuracy depend on learning rate times steps
-rather than on either, so a few rates at doubling moments are a finer grid of that product.
+If no trial meets the first, the second alone decides. Sub-classes must earn their keep: if the same rule over trials
+with one sub-class a class finds one that meets the second condition too, at a radius within 5 % of the largest, that
+one is taken. So on data without sub-structure luck with few held-out points does not cut classes up.
+
+Robustness and accuracy depend on learning rate times steps rather than on either, so a few rates at doubling moments
+are a finer grid of that product.
 """
 
 from __future__ import annotations
@@ -34,6 +38,7 @@ SHARE = 0.2  # of the points is held out
 LEAST = 20  # classes with fewer points are too small to be split: trials are judged where they were trained
 MOST_TRAINED = 10_000  # points that trials are trained on; the chosen one is trained on all
 MOST_JUDGED = 5_000
+WORTH = 1.05  # a gain in radius below 5 % is not worth finer labels
 ERRORS = 2.0  # standard errors of the paired difference to the most accurate trial
 # Neurons a class and rates of the baseline: more neurons did not make it more accurate, and it needs ten times as long.
 BASELINE_WIDTH = 20
@@ -62,6 +67,9 @@ class Choice:
     steps: int
     trials: tuple[Trial, ...]
     baseline: float | None  # held-out accuracy of the coarse network, if one was trained
+
+
+Tried = list[tuple[Trial, Worth]]
 
 
 class Parts(NamedTuple):
@@ -107,7 +115,7 @@ def choose(
     frame = Frame.of(x[fitted], weights[fitted])
     inside, held = frame.inside(x[fitted]), frame.inside(x[judged])
     parts = Parts(frame, inside, codes[fitted], weights[fitted], held, codes[judged], weights[judged])
-    tried: list[tuple[Trial, Worth]] = []
+    tried: Tried = []
     for count in counts:
         labels, class_of = split(fitted, count)
         for rate in rates:
@@ -138,12 +146,28 @@ def _baseline(parts: Parts, width: int, marks: Sequence[int], seed: int) -> list
     return trials
 
 
-def _best(tried: list[tuple[Trial, Worth]], baseline: float | None, weights: Array) -> Trial:
-    top = max((worth for _, worth in tried), key=lambda worth: worth.accuracy)
-    close = [trial for trial, worth in tried if top.accuracy - worth.accuracy <= ERRORS * _error(top, worth, weights)]
+def _best(tried: Tried, baseline: float | None, weights: Array) -> Trial:
+    best = _widest(tried, baseline, weights)
+    ones = [(trial, worth) for trial, worth in tried if trial.count == 1]
+    if ones and best.count > 1:
+        plain = _widest(ones, baseline, weights)
+        if plain in _accurate(tried, weights) and best.radius < WORTH * plain.radius:
+            return plain
+    return best
+
+
+def _widest(tried: Tried, baseline: float | None, weights: Array) -> Trial:
+    """The largest radius of the accurate trials, of those not below the baseline if there are any."""
+    close = _accurate(tried, weights)
     able = [trial for trial in close if baseline is None or trial.accuracy >= baseline] or close
     # Rounding must not decide between equal trials: the fewer labels and steps win.
     return min(able, key=lambda trial: (-round(trial.radius, 9), trial.count, trial.rate, trial.steps))
+
+
+def _accurate(tried: Tried, weights: Array) -> list[Trial]:
+    """The trials not below the most accurate one by more than two standard errors."""
+    top = max((worth for _, worth in tried), key=lambda worth: worth.accuracy)
+    return [trial for trial, worth in tried if top.accuracy - worth.accuracy <= ERRORS * _error(top, worth, weights)]
 
 
 def _error(one: Worth, other: Worth, weights: Array) -> float:

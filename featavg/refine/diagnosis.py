@@ -16,12 +16,12 @@ from featavg.data.labelled import Names
 from featavg.record import Record
 from featavg.record.words import number
 from featavg.refine.averages import Averages
+from featavg.refine.choice import WORTH
 from featavg.refine.flips import Flips
 from featavg.refine.gain import Gain
 
 LEVEL = 0.05  # of the p-value
 AVERAGING = 0.5  # an index above it is nearer to averaging than to decoupled
-WORTH = 1.05  # a gain in mean radius that may be below 5 % is not worth new labels
 
 
 @dataclass(frozen=True)

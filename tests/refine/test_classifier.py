@@ -180,14 +180,28 @@ def test_the_choice_is_the_largest_radius_among_trials_that_lose_no_accuracy() -
     top, equal, low = np.ones(100), np.ones(100), np.ones(100)
     equal[:3] = 0  # three errors: 1.7 standard errors of the paired difference
     low[:5] = 0  # five: 2.2 of them
-    worths = {1: worth(top, 1.0), 2: worth(equal, 2.0), 3: worth(low, 3.0)}
+    worths = {2: worth(top, 1.0), 3: worth(equal, 2.0), 4: worth(low, 3.0)}
     tried = [(Trial(count, 1.0, 25, one.accuracy, one.radius), one) for count, one in worths.items()]
-    assert _best(tried, None, np.ones(100)).count == 2
-    assert _best(tried, 0.96, np.ones(100)).count == 2
-    assert _best(tried, 0.98, np.ones(100)).count == 1  # the coarse baseline is not undercut
-    assert _best(tried, 1.01, np.ones(100)).count == 2  # which nobody reaches here
+    assert _best(tried, None, np.ones(100)).count == 3
+    assert _best(tried, 0.96, np.ones(100)).count == 3
+    assert _best(tried, 0.98, np.ones(100)).count == 2  # the coarse baseline is not undercut
+    assert _best(tried, 1.01, np.ones(100)).count == 3  # which nobody reaches here
     twice = np.full(100, 2.0)  # weights are repetitions: the same shares are surer
-    assert _best(tried, None, twice).count == 1
+    assert _best(tried, None, twice).count == 2
+
+
+def test_sub_classes_must_earn_their_keep() -> None:
+    right, one_less, many_less = np.ones(100), np.ones(100), np.ones(100)
+    one_less[0], many_less[:9] = 0, 0
+
+    def chosen(one: Any, radius: float) -> int:
+        worths = {1: worth(one, 1.0), 5: worth(right, radius)}
+        tried = [(Trial(count, 1.0, 25, found.accuracy, found.radius), found) for count, found in worths.items()]
+        return _best(tried, 1.0, np.ones(100)).count
+
+    assert chosen(one_less, 1.04) == 1  # no more robust, and more accurate by luck
+    assert chosen(one_less, 1.06) == 5
+    assert chosen(many_less, 1.04) == 5
 
 
 def test_a_learning_rate_is_chosen_with_the_moment_unless_given() -> None:

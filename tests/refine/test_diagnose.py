@@ -238,6 +238,11 @@ def test_bad_input_gets_one_sentence(model: Any, x: Any, y: Any, sublabels: Any,
         diagnose(model, x, y, sublabels)
 
 
+def test_more_sub_labels_than_points_are_refused() -> None:
+    with pytest.raises(InputError, match="has 15 points, fewer than 16 sub-labels; ask for fewer"):
+        diagnose((W,), X, Y, n_subclasses=16)
+
+
 def test_unseen_labels_are_refused() -> None:
     with pytest.raises(InputError, match="got 2; it was not seen before"):
         diagnose(LogisticRegression().fit(X, Y), X, np.where(np.arange(60) == 3, 2, Y))
