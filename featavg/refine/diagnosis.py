@@ -154,9 +154,11 @@ class Diagnosis:
     def report(self, path: str | os.PathLike[str]) -> Path:
         """Write one self-contained HTML page and return its path."""
         # Late: the page needs matplotlib, the numbers do not.
-        from featavg.report import write_report
+        from featavg.report import OVER_POINTS, write_report
 
-        return write_report([self.to_record()], path, heading="Does this classifier average its features?")
+        return write_report(
+            [self.to_record()], path, heading="Does this classifier average its features?", intervals=OVER_POINTS
+        )
 
     def to_json(self) -> str:
         """Return every number as JSON; what is not finite is null."""

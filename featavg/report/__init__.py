@@ -1,4 +1,5 @@
 """Records in, one self-contained HTML page out; nothing here trains or computes."""
 
+from featavg.report.page import OVER_POINTS as OVER_POINTS
 from featavg.report.page import page as page
 from featavg.report.page import write_report as write_report

@@ -20,9 +20,12 @@ from featavg.report.svg import inline_svg
 from featavg.report.verdicts import badge, verdict_drawing, verdict_table
 
 HEADING = "Feature averaging, claim by claim"
-RULE = (
+VERDICTS = (
     "A claim holds if the whole confidence interval of the measured value lies in what the claim accepts (expected ± "
     "tolerance, or one side of it), fails if none of it does, and is open if the interval straddles the border. "
+)
+OVER_POINTS = "Intervals are 95 % bootstraps over the points of one data set: they say nothing about other models."
+OVER_SEEDS = (
     "Vacuous: the bound holds but says nothing at any size that can be run. Intervals are Student-t over seeds at "
     f"level 1 − 0.05/{FAMILY}, so that with probability 0.95 all of up to {FAMILY} claims are covered at once, "
     "if claims and numbers of seeds are fixed before their runs. Of the reference records some were not: "
@@ -30,12 +33,13 @@ RULE = (
 )
 
 
-def page(records: Sequence[Record], heading: str = HEADING) -> str:
-    """Return the report as one HTML page that needs no other file and no network."""
+def page(records: Sequence[Record], heading: str = HEADING, intervals: str = OVER_SEEDS) -> str:
+    """Return the report as one HTML page that needs no other file and no network; `intervals` says what theirs are."""
     style = resources.files("featavg.report").joinpath("style.css").read_text(encoding="utf-8")
     head = f"<header><h1>{escape(heading)}</h1><p class='summary'>{escape(summary(records))}</p></header>"
     table = (
-        f"<section id='verdicts'><h2>Verdicts</h2>{verdict_table(records)}<p class='rule'>{escape(RULE)}</p></section>"
+        f"<section id='verdicts'><h2>Verdicts</h2>{verdict_table(records)}"
+        f"<p class='rule'>{escape(VERDICTS + intervals)}</p></section>"
     )
     body = head + _contents(records) + table + "".join(_section(record) for record in records)
     return (
@@ -45,10 +49,12 @@ def page(records: Sequence[Record], heading: str = HEADING) -> str:
     )
 
 
-def write_report(records: Sequence[Record], path: str | os.PathLike[str], heading: str = HEADING) -> Path:
+def write_report(
+    records: Sequence[Record], path: str | os.PathLike[str], heading: str = HEADING, intervals: str = OVER_SEEDS
+) -> Path:
     """Write the page to `path`, whole or not at all."""
     path = Path(path)
-    text = page(records, heading)
+    text = page(records, heading, intervals)
     partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -10,7 +10,7 @@ import pytest
 
 from featavg import InputError
 from featavg.record import Claim, Drawing, Record
-from featavg.report import page, write_report
+from featavg.report import OVER_POINTS, page, write_report
 
 EVIL = "<script>alert('&')</script>\"><img src=http://x.y/z onerror=a>"
 VOID = {"meta", "br", "img", "link", "input"}
@@ -127,3 +127,9 @@ def test_the_page_is_written_whole_or_refused(tmp_path):
 def test_the_report_sees_only_records():
     script = "import sys, featavg.report; print([m for m in sys.modules if m.startswith('featavg.exp')])"
     assert subprocess.check_output([sys.executable, "-c", script], text=True).strip() == "[]"
+
+
+def test_a_page_says_what_its_own_intervals_are():
+    text = page([make_record("alpha")], intervals=OVER_POINTS)
+    assert "bootstraps over the points" in text
+    assert "Student-t" not in text
