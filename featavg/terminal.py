@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, Self
 
 from rich.console import Console, RenderableType
 from rich.progress import BarColumn, DownloadColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
@@ -111,7 +111,22 @@ def as_values(outcomes: Sequence[Outcome], report: Path) -> dict[str, Any]:
     }
 
 
-class Bars:
+class _Shown:
+    """What is on the screen while a block runs, and gone after it."""
+
+    _progress: Progress
+
+    def __enter__(self) -> Self:
+        self._progress.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._progress.stop()
+
+
+class Bars(_Shown):
     """Two bars while experiments run, one over the claims and one within; a line remains of each finished claim."""
 
     def __init__(self, claims: int) -> None:
@@ -123,15 +138,6 @@ class Bars:
         )
         self._all = self._progress.add_task("claims", total=claims)
         self._one: TaskID | None = None
-
-    def __enter__(self) -> Bars:
-        self._progress.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._progress.stop()
 
     def start(self, experiment: Experiment, /) -> Report:
         """Begin the inner bar of `experiment` and return what moves it."""
@@ -153,7 +159,7 @@ class Bars:
         self._progress.console.print(Text(f"{record.name}: {how}, {verdict_counts(record.claims)}"))
 
 
-class Working:
+class Working(_Shown):
     """A spinner with the stage a command is at and the time so far, and a bar once it says how much is done."""
 
     def __init__(self, what: str) -> None:
@@ -161,15 +167,6 @@ class Working:
         columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
         self._progress = Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
         self._task = self._progress.add_task(what, total=None)
-
-    def __enter__(self) -> Working:
-        self._progress.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._progress.stop()
 
     def say(self, what: str) -> None:
         """Name the stage."""
@@ -184,7 +181,7 @@ class Working:
         self._progress.update(self._task, description=f"fetching {what}", completed=done, total=total)
 
 
-class Download:
+class Download(_Shown):
     """A bar while a data set is fetched; it only pulses where a package client does not say how much there is."""
 
     def __init__(self) -> None:
@@ -192,15 +189,6 @@ class Download:
         columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn())
         self._progress = Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
         self._tasks: dict[str, TaskID] = {}
-
-    def __enter__(self) -> Download:
-        self._progress.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._progress.stop()
 
     def tell(self, what: str, done: int, total: int | None) -> None:
         """`done` bytes of `total` have come."""

@@ -33,6 +33,9 @@ class CoarseQuestion(Question):
             values[own] = one_against_rest(self.network, self.class_of, c).score(np.asarray(points)[own], self.readout)  # type: ignore[arg-type]
         return values
 
+    def _arrays(self) -> list[Any]:
+        return [*super()._arrays(), self.code, self.class_of]
+
 
 def coarse_radius(
     network: MulticlassNetwork, class_of: Ints, x: Array, codes: Ints, *, readout: str, budget: Budget, **asked: Any
