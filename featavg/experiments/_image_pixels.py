@@ -15,7 +15,7 @@ from featavg.arrays import Array, Ints
 from featavg.data import load_images
 from featavg.experiments._image_gaps import NETWORKS
 from featavg.model import BinaryNetwork, TwoLayerNetwork
-from featavg.refine.descent import Frame, State, at_random, descend
+from featavg.refine.descent import Frame, State, at_random, descend, labelled
 from featavg.robustness import Readout, robust_radius
 from featavg.robustness.search import Budget
 
@@ -44,7 +44,7 @@ def two_layer(config: ImageSetting, seed: int) -> dict[str, Array]:
         outputs = int(target.max()) + 1
         start = at_random(outputs, config.neurons // outputs, train.x.shape[1], seed)
         clean, lower, upper = [], [], []
-        for _, state in descend(start, inside, target, weights, frame.rate, config.marks, seed):
+        for _, state in descend(start, inside, labelled(target), weights, frame.rate, config.marks, seed):
             network, readout = _asked(state, frame, train.center_labels)
             clean.append(float(np.mean(_decisions(network, whole.x) == whole.y)))
             bracket = robust_radius(network, test.x, test.y, readout=readout, budget=BUDGET)

@@ -12,6 +12,9 @@ If no trial meets the first, the second alone decides. Sub-classes must earn the
 with one sub-class a class finds one that meets the second condition too, at a radius within 5 % of the largest, that
 one is taken. So on data without sub-structure luck with few held-out points does not cut classes up.
 
+On few points a fifth is too small to see a loss of two points of accuracy, so there up to five fifths are held out in
+turn and their points judged together.
+
 Robustness and accuracy depend on learning rate times steps rather than on either, so a few rates at doubling moments
 are a finer grid of that product.
 """
@@ -20,14 +23,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
 
 from featavg.arrays import Array, Ints
 from featavg.refine.clustering import means
-from featavg.refine.descent import Frame, State, at_centers, at_random, descend
-from featavg.refine.heldout import Worth, measure
+from featavg.refine.descent import Frame, State, at_centers, at_random, descend, labelled
+from featavg.refine.heldout import Worth, measure, pool
 
 # The doubling moments at which a run is judged.
 MARKS = (25, 50, 100, 200, 400, 800, 1600, 3200, 6400)
@@ -38,6 +42,7 @@ SHARE = 0.2  # of the points is held out
 LEAST = 20  # classes with fewer points are too small to be split: trials are judged where they were trained
 MOST_TRAINED = 10_000  # points that trials are trained on; the chosen one is trained on all
 MOST_JUDGED = 5_000
+ENOUGH_JUDGED = 2_000  # so many leave half a point of error on the difference of two accuracies
 WORTH = 1.05  # a gain in radius below 5 % is not worth finer labels
 ERRORS = 2.0  # standard errors of the paired difference to the most accurate trial
 # Neurons a class and rates of the baseline: more neurons did not make it more accurate, and it needs ten times as long.
@@ -70,6 +75,7 @@ class Choice:
 
 
 Tried = list[tuple[Trial, Worth]]
+Setting = tuple[int, float, int]  # count, rate, steps
 
 
 class Parts(NamedTuple):
@@ -82,6 +88,13 @@ class Parts(NamedTuple):
     held: Array  # (judged, axis)
     held_codes: Ints  # (judged,)
     held_weights: Array  # (judged,)
+
+    @classmethod
+    def of(cls, x: Array, codes: Ints, weights: Array, fitted: Ints, judged: Ints) -> Parts:
+        """The rows to train on and the rows to judge by."""
+        frame = Frame.of(x[fitted], weights[fitted])
+        inside, held = frame.inside(x[fitted]), frame.inside(x[judged])
+        return cls(frame, inside, codes[fitted], weights[fitted], held, codes[judged], weights[judged])
 
     def judge(self, state: State, class_of: Ints) -> Worth:
         """What a state is worth on the held-out points; its radius in the units of the data."""
@@ -103,7 +116,7 @@ def fit_state(
 ) -> Iterator[tuple[int, State]]:
     """Train `width` neurons a sub-class on points of the frame, from the centers of their sub-classes."""
     start = at_centers(means(x, labels, weights), width, seed)
-    return descend(start, x, labels, weights, rate * frame.rate, marks, seed)
+    return descend(start, x, labelled(labels), weights, rate * frame.rate, marks, seed)
 
 
 def choose(
@@ -111,21 +124,21 @@ def choose(
     rates: Sequence[float], width: int, marks: Sequence[int], seed: int,
 ) -> Choice:  # fmt: skip
     """Try every number in `counts`, every rate and every moment of `marks`; return the best by the rule above."""
-    fitted, judged = _parts(codes, weights, seed)
-    frame = Frame.of(x[fitted], weights[fitted])
-    inside, held = frame.inside(x[fitted]), frame.inside(x[judged])
-    parts = Parts(frame, inside, codes[fitted], weights[fitted], held, codes[judged], weights[judged])
-    tried: Tried = []
-    for count in counts:
-        labels, class_of = split(fitted, count)
-        for rate in rates:
-            for mark, state in fit_state(inside, labels, parts.weights, frame, rate, width, marks, seed):
-                worth = parts.judge(state, class_of)
-                tried.append((Trial(count, rate, mark, worth.accuracy, worth.radius), worth))
-    coarse = _baseline(parts, width, marks, seed) if len(counts) > 1 else []
-    baseline = max((trial.accuracy for trial in coarse), default=None)
-    best = _best(tried, baseline, parts.held_weights)
-    return Choice(best.count, best.rate, best.steps, (*(trial for trial, _ in tried), *coarse), baseline)
+    splits = folds(codes, weights, seed)
+    found: dict[Setting, list[Worth]] = {}
+    for fitted, judged in splits:
+        parts = Parts.of(x, codes, weights, fitted, judged)
+        attempts = [_fine(parts, split(fitted, count), count, rates, width, marks, seed) for count in counts]
+        if len(counts) > 1:
+            attempts.append(_coarse(parts, width, marks, seed))
+        for setting, worth in chain.from_iterable(attempts):
+            found.setdefault(setting, []).append(worth)
+    judged_weights = np.concatenate([weights[judged] for _, judged in splits])
+    pooled = ((setting, pool(worths, judged_weights)) for setting, worths in found.items())
+    tried = [(Trial(*setting, worth.accuracy, worth.radius), worth) for setting, worth in pooled]
+    baseline = max((trial.accuracy for trial, _ in tried if trial.count == 0), default=None)
+    best = _best([(trial, worth) for trial, worth in tried if trial.count], baseline, judged_weights)
+    return Choice(best.count, best.rate, best.steps, tuple(trial for trial, _ in tried), baseline)
 
 
 def possible_counts(codes: Ints, weights: Array, low: int = 1, high: int = COUNTS[-1]) -> tuple[int, ...]:
@@ -135,15 +148,23 @@ def possible_counts(codes: Ints, weights: Array, low: int = 1, high: int = COUNT
     return tuple(count for count in wanted if count == low or count * POINTS_EACH <= smallest)
 
 
-def _baseline(parts: Parts, width: int, marks: Sequence[int], seed: int) -> list[Trial]:
-    classes, trials = int(parts.codes.max()) + 1, []
+def _fine(
+    parts: Parts, labelled: tuple[Ints, Ints], count: int, rates: Sequence[float], width: int, marks: Sequence[int],
+    seed: int,
+) -> Iterator[tuple[Setting, Worth]]:  # fmt: skip
+    labels, class_of = labelled
+    for rate in rates:
+        for mark, state in fit_state(parts.x, labels, parts.weights, parts.frame, rate, width, marks, seed):
+            yield (count, rate, mark), parts.judge(state, class_of)
+
+
+def _coarse(parts: Parts, width: int, marks: Sequence[int], seed: int) -> Iterator[tuple[Setting, Worth]]:
+    classes = int(parts.codes.max()) + 1
     start = at_random(classes, BASELINE_WIDTH * width, parts.x.shape[1], seed)
     for rate in BASELINE_RATES:
-        run = descend(start, parts.x, parts.codes, parts.weights, rate * parts.frame.rate, marks, seed)
-        for mark, state in run:
-            worth = parts.judge(state, np.arange(classes))
-            trials.append(Trial(0, rate, mark, worth.accuracy, worth.radius))
-    return trials
+        pace = rate * parts.frame.rate
+        for mark, state in descend(start, parts.x, labelled(parts.codes), parts.weights, pace, marks, seed):
+            yield (0, rate, mark), parts.judge(state, np.arange(classes))
 
 
 def _best(tried: Tried, baseline: float | None, weights: Array) -> Trial:
@@ -175,16 +196,21 @@ def _error(one: Worth, other: Worth, weights: Array) -> float:
     return float(np.sqrt(weights @ (one.right != other.right)) / weights.sum())
 
 
-def _parts(codes: Ints, weights: Array, seed: int) -> tuple[Ints, Ints]:
-    """Rows to train on and rows to judge by, a fifth of every class; all for both where a class is small."""
+def folds(codes: Ints, weights: Array, seed: int) -> list[tuple[Ints, Ints]]:
+    """Pairs of rows to train on and rows to judge by, a fifth of every class; all for both where a class is small.
+
+    One fifth where that is enough points to judge by, and up to all five in turn where it is not.
+    """
     everyone = np.arange(len(codes))
     if np.bincount(codes, weights).min() < LEAST or np.bincount(codes).min() < 2 / SHARE:
-        return everyone, everyone
-    rng = np.random.default_rng(seed)
-    order = rng.permutation(everyone)
-    place = np.empty(len(codes))
+        return [(everyone, everyone)]
+    order = np.random.default_rng(seed).permutation(everyone)
+    fold = np.empty(len(codes), dtype=np.int64)
     for c in np.unique(codes):
         own = order[codes[order] == c]
-        place[own] = (np.arange(len(own)) + 0.5) / len(own)
-    judged, fitted = order[place[order] < SHARE], order[place[order] >= SHARE]
-    return np.sort(fitted[:MOST_TRAINED]), judged[:MOST_JUDGED]
+        fold[own] = np.floor((np.arange(len(own)) + 0.5) / (len(own) * SHARE))
+    turns = int(np.clip(np.ceil(ENOUGH_JUDGED / (SHARE * len(codes))), 1, round(1 / SHARE)))
+    ranked = fold[order]
+    return [
+        (np.sort(order[ranked != turn][:MOST_TRAINED]), order[ranked == turn][:MOST_JUDGED]) for turn in range(turns)
+    ]

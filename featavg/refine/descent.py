@@ -1,4 +1,4 @@
-"""The loop that trains fine-grained networks: cross-entropy, batches, sample weights, a network at every mark.
+"""The loop that trains fine-grained networks: any loss of the outputs, sample weights, a state at every mark.
 
 `featavg.training.train` keeps whole trajectories and knows no sample weights; here a run is followed while a held-out
 split is watched, and scikit-learn's weights must count.
@@ -9,7 +9,7 @@ scales all axes, so an ℓ2 distance in the frame is one in the data divided by 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -57,6 +57,10 @@ class Frame:
         return (x - self.mean) / self.size
 
 
+# ∂(Σ_i ℓ_i)/∂F (row, output) from the outputs F (row, output) and which training points these are (row,).
+Derivative = Callable[[Array, Ints], Array]
+
+
 @dataclass(frozen=True)
 class State:
     """A network in the frame: f = A ReLU(W x' + b)."""
@@ -75,6 +79,10 @@ class State:
         biases = self.biases.astype(np.float64) - weights @ frame.mean
         second = self.second.astype(np.float64)
         return MulticlassNetwork(weights, biases, second, np.zeros(len(second)), class_labels)
+
+
+# Where a batch (row, axis) of some training points (row,) is moved before a step.
+Attack = Callable[[State, Array, Ints], Array]
 
 
 def at_centers(centers: Array, width: int, seed: int) -> State:
@@ -96,13 +104,21 @@ def at_random(outputs: int, width: int, axes: int, seed: int) -> State:
     return State(weights, np.zeros(len(weights)), _blocks(outputs, width) / np.sqrt(width))
 
 
+def labelled(target: Ints) -> Derivative:
+    """Cross-entropy of the labels (sample,): softmax(F) − onehot(y)."""
+    loss = LOSSES["cross-entropy"]
+    return lambda outputs, rows: loss.derivative(outputs, target[rows])
+
+
 def descend(
-    state: State, x: Array, target: Ints, weights: Array, rate: float, marks: Sequence[int], seed: int
-) -> Iterator[tuple[int, State]]:
-    """Yield (step, state) at each of the rising `marks` of gradient descent on the cross-entropy of `target`.
+    state: State, x: Array, derivative: Derivative, weights: Array, rate: float, marks: Sequence[int], seed: int,
+    attack: Attack | None = None,
+) -> Iterator[tuple[int, State]]:  # fmt: skip
+    """Yield (step, state) at each of the rising `marks` of gradient descent on the loss of `derivative`.
 
     The state at mark T is the mean of the states of steps T/2 ... T, which the noise of batches moves least. x (sample,
-    axis) lies in the frame. Up to two batches of points are taken all at once, in double precision.
+    axis) lies in the frame. Up to two batches of points are taken all at once, in double precision. An attack moves
+    every batch before the step.
     """
     small = len(x) <= 2 * BATCH
     kind: Any = np.float64 if small else np.float32
@@ -111,16 +127,19 @@ def descend(
     w, b, second = (part.astype(kind) for part in (state.weights, state.biases, state.second))
     # Neurons that share an output move it together: Σ_r A_r² times as fast as one would.
     eta = kind(rate / (second**2).sum(axis=1).max())
-    loss, rng, step = LOSSES["cross-entropy"], np.random.default_rng(seed), 0
+    rows, rng, step = np.arange(len(points)), np.random.default_rng(seed), 0
     halves, sum_w, sum_b = {mark // 2 for mark in marks}, np.zeros_like(w), np.zeros_like(b)
     begun = {0: (sum_w.copy(), sum_b.copy())}
     for mark in marks:
         while step < mark:
-            rows = slice(None) if small else rng.integers(len(points), size=BATCH)
+            if not small:
+                rows = rng.integers(len(points), size=BATCH)
             batch = points[rows]
+            if attack:
+                batch = attack(State(w, b, second), batch, rows)
             z = batch @ w.T + b
-            derivative = loss.derivative(np.maximum(z, 0) @ second.T, target[rows])
-            pull = (derivative * shares[rows, None]) @ second * (z >= 0) * (eta / len(batch))
+            pulled = derivative(np.maximum(z, 0) @ second.T, rows) * shares[rows, None]
+            pull = pulled @ second * (z >= 0) * (eta / len(batch))
             w -= pull.T @ batch
             b -= kind(CONSTANT**2) * pull.sum(axis=0)
             step += 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -32,6 +33,12 @@ def measure(state: State, class_of: Ints, x: Array, codes: Ints, weights: Array)
     few = slice(0, MOST_POINTS)
     distance = newton_distances(state, own[few], x[few])
     return Worth(float(shares @ right), float(shares[few] @ distance / shares[few].sum()), right)
+
+
+def pool(worths: Sequence[Worth], weights: Array) -> Worth:
+    """The worth of one kind of network trained on several folds, on all their held-out points; weights (sample,)."""
+    right = np.concatenate([worth.right for worth in worths])
+    return Worth(float(weights @ right / weights.sum()), float(np.mean([worth.radius for worth in worths])), right)
 
 
 def coarse_margins(outputs: Array, own: Bools, class_of: Ints) -> Array:

@@ -16,7 +16,7 @@ from featavg.model import MulticlassNetwork
 from featavg.record.words import number
 from featavg.refine.classifier import SubclassClassifier
 from featavg.refine.compared import Compared
-from featavg.refine.descent import Frame, at_random, descend
+from featavg.refine.descent import Frame, at_random, descend, labelled
 from featavg.refine.subject import Subject, read_subject
 from featavg.refine.sublabels import Counts, class_codes, known_classes
 from featavg.robustness import Budget
@@ -105,7 +105,7 @@ def coarse_network(x: Array, codes: Ints, width: int, seed: int) -> MulticlassNe
     frame = Frame.of(x[learn], weights)
     inside, held = frame.inside(x[learn]), frame.inside(x[judge])
     start = at_random(int(codes.max()) + 1, width, x.shape[1], seed)
-    runs = (descend(start, inside, codes[learn], weights, rate * frame.rate, MARKS, seed) for rate in RATES)
+    runs = (descend(start, inside, labelled(codes[learn]), weights, rate * frame.rate, MARKS, seed) for rate in RATES)
     states = (state for run in runs for _, state in run)
     best = max(states, key=lambda state: float(np.mean(state.outputs(held).argmax(axis=1) == codes[judge])))
     return best.network(frame)

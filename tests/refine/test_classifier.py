@@ -13,9 +13,9 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from featavg import InputError, load_images
 from featavg.refine import SubclassClassifier
-from featavg.refine.choice import RATES, Trial, _best, marks_until
-from featavg.refine.descent import Frame, State, at_centers, descend
-from featavg.refine.heldout import Worth, coarse_margins, newton_distances
+from featavg.refine.choice import RATES, Trial, _best, folds, marks_until
+from featavg.refine.descent import Frame, State, at_centers, descend, labelled
+from featavg.refine.heldout import Worth, coarse_margins, newton_distances, pool
 from featavg.robustness.attacks import GradientWalk
 
 
@@ -150,7 +150,7 @@ def test_no_neuron_is_born_dead_and_the_step_is_stable() -> None:
     start = at_centers(np.stack([inside[labels == j].mean(axis=0) for j in range(4)]), 1, 0)
     assert (inside @ start.weights.T + start.biases > 0).all()
     losses = []
-    for _, state in descend(start, inside, labels, np.ones(100), frame.rate, marks_until(200), 0):
+    for _, state in descend(start, inside, labelled(labels), np.ones(100), frame.rate, marks_until(200), 0):
         outputs = state.outputs(inside)
         losses.append(np.mean(np.log(np.exp(outputs - outputs.max(1, keepdims=True)).sum(1)) + outputs.max(1)
                               - outputs[np.arange(100), labels]))  # fmt: skip
@@ -167,13 +167,34 @@ def test_the_state_at_a_mark_is_the_mean_of_the_second_half_whatever_the_other_m
         pull = (np.exp(f) / np.exp(f).sum(axis=1, keepdims=True) - np.eye(2)[labels]) / len(x)
         w, b = w - 0.5 * pull.T @ x, b - 0.5 * 0.09 * pull.sum(axis=0)
         iterates.append(w)
-    (_, third), (_, last) = descend(start, x, labels, np.ones(60), 0.5, (3, 7), 0)
+    (_, third), (_, last) = descend(start, x, labelled(labels), np.ones(60), 0.5, (3, 7), 0)
     np.testing.assert_allclose(third.weights, np.mean(iterates[1:3], axis=0))
     np.testing.assert_allclose(last.weights, np.mean(iterates[3:7], axis=0))
 
 
 def worth(right: Any, radius: float) -> Worth:
     return Worth(float(np.mean(right)), radius, np.asarray(right, dtype=bool))
+
+
+@pytest.mark.parametrize(("points", "turns"), [(30, 1), (300, 5), (4000, 3), (20_000, 1)])
+def test_few_points_are_held_out_in_turns(points: int, turns: int) -> None:
+    codes = np.arange(points) % 2
+    parts = folds(codes, np.ones(points), seed=0)
+    assert len(parts) == turns
+    judged = np.concatenate([held for _, held in parts])
+    assert len(np.unique(judged)) == len(judged)
+    for fitted, held in parts:
+        assert points < 40 or not set(fitted) & set(held)
+        assert abs(codes[held].mean() - 0.5) < 0.02
+    if turns == 5:
+        assert len(judged) == points
+
+
+def test_worths_of_folds_are_pooled_over_their_points() -> None:
+    first, second = worth([True, False], 1.0), worth([True, True], 3.0)
+    both = pool([first, second], np.array([1.0, 2.0, 1.0, 1.0]))
+    assert both.accuracy == 3 / 5
+    assert both.radius == 2.0
 
 
 def test_the_choice_is_the_largest_radius_among_trials_that_lose_no_accuracy() -> None:
