@@ -166,9 +166,9 @@ def diagnose(
         named = read_data(data, label, sublabels, task, part="test", progress=working.fetched)
         working.say("reading the model")
         asked = read_model(model, architecture, named.shape)
-        working.say("diagnosing")
-        found = examine(asked, fit_points(named.x, named.shape, asked), named.y, named.sublabels, seed=seed)
-        working.say("drawing the page")
+        points = fit_points(named.x, named.shape, asked)
+        found = examine(asked, points, named.y, named.sublabels, seed=seed, progress=working.tell)
+        working.tell(1.0, "drawing the page")
         page = found.report(output)
         if as_json is not None:
             write_whole(as_json, found.to_json())

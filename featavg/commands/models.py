@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 ARCHITECTURES = ("two-layer", "small-cnn", "resnet18")
 NETWORKS = (".npz", ".safetensors")
 WEIGHTS = (".safetensors", ".pt", ".pth", ".bin")
+READOUT = "readout.class_of"
 PICKLES = (".pkl", ".pickle", ".joblib", ".dill", ".sav")
 
 
@@ -48,7 +49,7 @@ def read_model(path: Path, architecture: str | None = None, shape: tuple[int, ..
 
 def fit_points(x: Array, shape: tuple[int, ...] | None, model: Any) -> Any:
     """The points as the model takes them: images with their channel first for a deep one, rows for all others."""
-    if not hasattr(model, "features"):
+    if not hasattr(getattr(model, "fine", model), "features"):
         return x
     from featavg.deep import channels_first
 
@@ -73,19 +74,35 @@ def _module(path: Path, architecture: str, shape: tuple[int, ...] | None) -> nn.
     name, _, told = architecture.partition(":")
     if name not in ARCHITECTURES:
         raise InputError(f"architecture must be one of {', '.join(ARCHITECTURES)}, got {name!r}")
-    from featavg.deep import ResNet18, SmallCNN, load_weights, read_state
+    from featavg.deep import load_weights, read_state
 
     state = read_state(path)
     if name == "two-layer":
         return load_weights(_two_layer(_size(state, "0.weight", path), _size(state, "2.weight", path)[0]), path)
     if shape is None:
         raise InputError(f"{name} judges images, got data without an image shape; give a folder of images or an npz")
-    classes, features = _size(state, "head.weight", path)
+    if READOUT not in state:
+        return load_weights(_image_module(name, told, shape, _size(state, "head.weight", path)), path)
+    from featavg.deep.refined import answer_coarsely
+
+    # What `refine_module` saved: the network inside, perhaps with a two-layer head.
+    finer = "fine.head.0.weight" in state
+    first = _size(state, "fine.head.0.weight" if finer else "fine.head.weight", path)
+    module = _image_module(name, told, shape, first)
+    if finer:
+        module.set_submodule("head", _two_layer(first, _size(state, "fine.head.2.weight", path)[0]))
+    return load_weights(answer_coarsely(module, state[READOUT].numpy()), path)
+
+
+def _image_module(name: str, told: str, shape: tuple[int, ...], head: tuple[int, int]) -> nn.Module:
+    """A module for images of that shape whose linear head has (output, feature) weights."""
+    from featavg.deep import ResNet18, SmallCNN
+
+    outputs, features = head
     channels = shape[2] if len(shape) == 3 else 1
     if name == "resnet18":
-        return load_weights(ResNet18(classes, width=_told(told, "width", features // 8), channels=channels), path)
-    hidden = _told(told, "hidden", features)
-    return load_weights(SmallCNN(classes, shape=(channels, shape[0], shape[1]), hidden=hidden), path)
+        return ResNet18(outputs, width=_told(told, "width", features // 8), channels=channels)
+    return SmallCNN(outputs, shape=(channels, shape[0], shape[1]), hidden=_told(told, "hidden", features))
 
 
 def _two_layer(first: tuple[int, ...], outputs: int) -> nn.Module:

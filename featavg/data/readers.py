@@ -39,7 +39,9 @@ def read_points(path: str | os.PathLike[str], label: str | None = None, sublabel
     path = Path(path)
     if path.is_dir():
         if label is not None or sublabel is not None:
-            raise InputError(f"in a folder of images the folder names are the labels; leave out label= for {path}")
+            raise InputError(
+                f"in a folder of images the folder names are the labels; leave the column of labels out for {path}"
+            )
         return read_folder(path)
     if not path.is_file():
         raise InputError(f"no data at {path}; check the path")
@@ -89,7 +91,7 @@ def _read_csv(path: Path, label: str | None, sublabel: str | None) -> LabelledDa
         if header.count(name) != 1:
             raise InputError(
                 f"{path.name} must have one column {name!r}, got {header.count(name)} among "
-                f"{', '.join(header[:8])}{', ...' if len(header) > 8 else ''}; name yours with label= or sublabel="
+                f"{', '.join(header[:8])}{', ...' if len(header) > 8 else ''}; name the column of labels"
             )
     sub = sublabel or ("sublabel" if "sublabel" in header else None)
     names = [label or "label"] + ([sub] if sub else [])

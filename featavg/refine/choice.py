@@ -37,7 +37,7 @@ from featavg.refine.heldout import Worth, measure, pool
 MARKS = (25, 50, 100, 200, 400, 800, 1600, 3200, 6400)
 RATES = (1.0, 3.0)  # multiples of the longest step that is surely stable
 COUNTS = (1, 2, 5, 10, 20, 50, 100, 200)
-POINTS_EACH = 10  # a sub-class of fewer points is not tried
+POINTS_EACH = 5  # a sub-class of fewer points is not tried
 SHARE = 0.2  # of the points is held out
 LEAST = 20  # classes with fewer points are too small to be split: trials are judged where they were trained
 MOST_TRAINED = 10_000  # points that trials are trained on; the chosen one is trained on all

@@ -16,6 +16,7 @@ from featavg.refine.diagnosis import Diagnosis
 from featavg.refine.flips import flips
 from featavg.refine.gain import halves, measure_gain
 from featavg.refine.known import UNKNOWN, read_sublabels
+from featavg.refine.refined import Progress
 from featavg.refine.subject import Subject, read_subject
 from featavg.refine.sublabels import Counts, discover_sublabels
 from featavg.robustness import Budget
@@ -35,6 +36,7 @@ def diagnose(
     head: str | None = None,
     n_subclasses: Counts = "auto",
     seed: int = 0,
+    progress: Progress | None = None,
 ) -> Diagnosis:
     """Say whether a classifier averages the sub-classes of its classes, how robust it is, and what to do.
 
@@ -48,6 +50,7 @@ def diagnose(
         head: the name of a torch module's linear head; its last linear layer unless told.
         n_subclasses: how many sub-classes to look for, as in `discover_sublabels`.
         seed: of everything random here.
+        progress: called as progress(share done, what comes next).
 
     >>> from featavg import averaging_network, sample_clusters
     >>> data = sample_clusters(clusters=10, dim=60, samples=400, seed=0, coordinates="ambient")
@@ -55,14 +58,22 @@ def diagnose(
     >>> found.does_average, round(found.averages.median_index, 1)
     (True, 1.0)
     """
-    begun = time.perf_counter()
+    begun, tell = time.perf_counter(), progress or (lambda share, what: None)
+    tell(0.0, "reading the model")
     subject = read_subject(model, x, y, head)
     _check(subject)
     first, second = halves(subject.codes, seed)
+    tell(0.1, "looking for sub-classes")
     labels, class_of = subclasses(subject, first, second, sublabels, n_subclasses, seed)
     found, centers = averages_of(subject, second, labels, class_of)
     rows = second[:ATTACKED]
-    attack, (lower, upper) = subject.attack(rows), subject.exact(rows[:EXACT], BUDGET)
+    tell(0.3, "attacking")
+    attack = subject.attack(rows)
+    tell(0.4, "searching exact radii")
+    lower, upper = subject.exact(rows[:EXACT], BUDGET)
+    tell(0.6, "training on finer labels")
+    gain = measure_gain(subject, first, second, sublabels, seed)
+    tell(0.9, "trying common directions")
     return Diagnosis(
         kind=subject.kind,
         points=len(subject.codes),
@@ -78,7 +89,7 @@ def diagnose(
         attack=attack,
         exact_lower=lower,
         exact_upper=upper,
-        gain=measure_gain(subject, first, second, sublabels, seed),
+        gain=gain,
         seed=seed,
         seconds=time.perf_counter() - begun,
     )

@@ -64,7 +64,7 @@ class Diagnosis:
 
     @property
     def _raised(self) -> bool:
-        return min(self.gain.over_coarse_interval[0], self.gain.over_model_interval[0]) > WORTH
+        return self.gain.surest[1][0] > WORTH
 
     @property
     def _costly(self) -> bool:

@@ -30,6 +30,15 @@ class Gain:
     at: float  # the model's median radius
     robust: tuple[float, float, float]  # accuracy of the three at that radius
 
+    @property
+    def surest(self) -> tuple[float, tuple[float, float]]:
+        """The ratio, over the model or over coarse labels, that is less surely above 1, and its interval.
+
+        Both must be: a stronger recipe alone is no gain from labels, and labels alone none for this model.
+        """
+        both = (self.over_model, self.over_model_interval), (self.over_coarse, self.over_coarse_interval)
+        return min(both, key=lambda ratio: ratio[1][0])
+
 
 def measure_gain(subject: Subject, learn: Ints, judge: Ints, sublabels: ArrayLike | None, seed: int) -> Gain:
     """Retrain on rows `learn` with one sub-class a class and with finer ones, and attack all three at rows `judge`."""

@@ -8,6 +8,7 @@ import numpy as np
 
 from featavg.arrays import Ints
 from featavg.record import Claim, Drawing, Record
+from featavg.refine.choice import WORTH
 from featavg.refine.flips import ratio_of
 
 if TYPE_CHECKING:
@@ -43,22 +44,31 @@ def record_of(found: Diagnosis) -> Record:
 
 
 def _claims(found: Diagnosis) -> tuple[Claim, ...]:
-    gain, flip = found.gain, found.flips
-    labels = Claim(
-        "Finer labels would not raise the robust radius.",
-        source="refined on one half, measured on the other", expected=1.05, measured=gain.over_coarse,
-        interval=gain.over_coarse_interval, tolerance=0.0, tolerance_reason="less than 5 % is not worth new labels",
-        relation="at most", how=f"mean radius over that of coarse labels, {gain.subclasses} sub-classes a class",
-    )  # fmt: skip
+    flip = found.flips
     if not np.isfinite(flip.ratio):
-        return (*_index_claim(found), labels)
+        return (*_index_claim(found), *_labels_claim(found))
     direction = Claim(
         "One common direction is much weaker than an attack made for each point.",
         source="universal averaged direction", expected=UNIVERSAL, measured=flip.ratio,
         interval=flip.ratio_interval, tolerance=0.0, tolerance_reason="half as long again is much weaker",
         relation="at least", how="ratio of median radii over right points, bootstrap interval",
     )  # fmt: skip
-    return (*_index_claim(found), direction, labels)
+    return (*_index_claim(found), direction, *_labels_claim(found))
+
+
+def _labels_claim(found: Diagnosis) -> tuple[Claim, ...]:
+    """The claim about finer labels, none where there are no sub-classes to name."""
+    if not found.per_class.max() > 1:
+        return ()
+    ratio, interval = found.gain.surest
+    claim = Claim(
+        "Finer labels would not raise the robust radius.",
+        source="refined on one half, measured on the other", expected=WORTH, measured=ratio, interval=interval,
+        tolerance=0.0, tolerance_reason="less than 5 % is not worth new labels", relation="at most",
+        how="mean radius over that of this model or over that of coarse labels, whichever grew less surely; "
+        f"{found.gain.subclasses} sub-classes a class",
+    )  # fmt: skip
+    return (claim,)
 
 
 def _index_claim(found: Diagnosis) -> tuple[Claim, ...]:

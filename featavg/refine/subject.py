@@ -14,6 +14,7 @@ from featavg.errors import InputError
 from featavg.model import BinaryNetwork, MulticlassNetwork, TwoLayerNetwork, as_network
 from featavg.refine.coarse_radius import coarse_radius, one_against_rest
 from featavg.refine.sublabels import class_codes, known_classes
+from featavg.refine.torch_head import inputs_of, is_two_layer, split_module, two_layer_head
 from featavg.robustness import Budget, robust_radius
 from featavg.robustness.attacks.newton import NewtonWalk
 
@@ -80,9 +81,9 @@ def read_subject(model: Any, x: ArrayLike | None, y: ArrayLike, head: str | None
         return linear_subject(x, y, model[0], model[1] if len(model) == 2 else None, None, "linear head")
     if hasattr(model, "coef_") and hasattr(model, "intercept_"):
         return linear_subject(x, y, model.coef_, model.intercept_, model.classes_, type(model).__name__)
-    if _is_torch(model) and not _two_layer_module(model):
-        from featavg.refine.torch_head import split_module
-
+    if _is_torch(model) and type(getattr(model, "readout", None)).__name__ == "CoarseReadout":
+        return _refined(model, x, y)
+    if _is_torch(model) and not is_two_layer(model):
         features, weights, bias, name = split_module(model, x, head)
         return linear_subject(features, y, weights, bias, None, f"{type(model).__name__} with the linear head {name!r}")
     network = as_network(model)
@@ -90,9 +91,15 @@ def read_subject(model: Any, x: ArrayLike | None, y: ArrayLike, head: str | None
 
 
 def linear_subject(
-    features: ArrayLike, y: ArrayLike, weights: ArrayLike, bias: ArrayLike | None, classes: Any, kind: str
+    features: ArrayLike,
+    y: ArrayLike,
+    weights: ArrayLike,
+    bias: ArrayLike | None,
+    classes: Any,
+    kind: str,
+    output_class: Ints | None = None,
 ) -> Subject:
-    """The subject of a linear head: one row of weights for two classes, or one for each class.
+    """The subject of a linear head: one row of weights for two classes, or one for each class or sub-class.
 
     >>> linear_subject([[1.0, 0.0], [0.0, 1.0]], [0, 1], [[-1.0, 1.0]], None, None, "head").row_class
     array([1, 0])
@@ -105,8 +112,11 @@ def linear_subject(
         )
     names = known_classes(y, len(points)) if classes is None else np.asarray(classes)
     outputs = len(rows)
-    if outputs != len(names) and not (outputs == 1 and len(names) == 2):
-        raise InputError(f"a head of {outputs} outputs cannot decide between {len(names)} classes; check y or the head")
+    deciding = outputs if output_class is None else int(output_class.max()) + 1
+    if deciding != len(names) and not (outputs == 1 and len(names) == 2):
+        raise InputError(
+            f"a head of {deciding} outputs cannot decide between {len(names)} classes; check y or the head"
+        )
     constants = np.zeros(outputs) if bias is None else np.atleast_1d(np.asarray(bias, dtype=np.float64))
     # A linear function is a pair of ReLUs: z = ReLU(z) − ReLU(−z).
     double = (np.vstack([rows, -rows]), np.append(constants, -constants))
@@ -115,11 +125,26 @@ def linear_subject(
     assert isinstance(network, BinaryNetwork | MulticlassNetwork)
     # What all rows share moves no decision.
     centred = np.vstack([rows, -rows]) if outputs == 1 else rows - rows.mean(axis=0)
-    row_class = np.array([1, 0]) if outputs == 1 else np.arange(outputs)
+    speaks_for = np.arange(outputs) if output_class is None else output_class
+    row_class = np.array([1, 0]) if outputs == 1 else speaks_for
+    readout = "maximum" if output_class is None else "summed-probabilities"
     return Subject(
         points, class_codes(y, len(points), names), names, centred, row_class, np.linalg.norm(centred, axis=1), network,
-        np.arange(outputs), kind,
+        speaks_for, kind, readout,
     )  # fmt: skip
+
+
+def _refined(module: Any, x: ArrayLike, y: ArrayLike) -> Subject:
+    """The subject of what `refine_module` returns: sub-class logits by a head of one or two layers, then summed."""
+    class_of: Ints = module.readout.class_of.numpy()
+    head = two_layer_head(module.fine)
+    if head is None:
+        cut = split_module(module.fine, x)
+        kind = f"refined {type(module.fine).__name__} with the linear head {cut.name!r}"
+        return linear_subject(cut.features, y, cut.weights, cut.bias, None, kind, class_of)
+    features = inputs_of(head[1], head[0], module, x)
+    names = known_classes(y, len(features))
+    return _two_layer(as_network(head[1]), features, y, names, class_of, "summed-probabilities")
 
 
 def _two_layer(
@@ -164,7 +189,3 @@ def _output_classes(network: TwoLayerNetwork, classes: int, readout: str) -> tup
 
 def _is_torch(model: Any) -> bool:
     return any(kind.__module__.startswith("torch.nn") for kind in type(model).__mro__)
-
-
-def _two_layer_module(model: Any) -> bool:
-    return type(model).__name__ == "Sequential" and [type(m).__name__ for m in model] == ["Linear", "ReLU", "Linear"]

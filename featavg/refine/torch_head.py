@@ -33,11 +33,18 @@ def split_module(module: Any, x: ArrayLike, head: str | None = None) -> Cut:
     from featavg.deep.extra import require_torch
 
     require_torch()
+    name, layer = find_head(module, head)
+    features = inputs_of(layer, name, module, x)
+    bias = None if layer.bias is None else layer.bias.detach().double().numpy()
+    return Cut(features, layer.weight.detach().double().numpy(), bias, name)
+
+
+def inputs_of(layer: nn.Module, name: str, module: Any, x: ArrayLike) -> Array:
+    """What comes into a layer of the module at points x (sample, ...): (sample, feature)."""
     import torch
 
     from featavg.deep.images import as_images, outputs_of
 
-    name, layer = find_head(module, head)
     images = as_images(x)
     seen: list[Any] = []
     hook = layer.register_forward_pre_hook(lambda _, given: seen.append(given[0].detach()))
@@ -49,12 +56,22 @@ def split_module(module: Any, x: ArrayLike, head: str | None = None) -> Cut:
     finally:
         hook.remove()
     if not seen:
-        raise InputError(f"the linear layer {name!r} is not used by the module; name another with head=")
-    features = torch.cat(seen).double().numpy()
+        raise InputError(f"the layer {name!r} is not used by the module; name another with head=")
+    features: Array = torch.cat(seen).double().numpy()
     if features.ndim != 2:
         raise InputError(f"the head {name!r} must see one row a point, got features of shape {features.shape}")
-    bias = None if layer.bias is None else layer.bias.detach().double().numpy()
-    return Cut(features, layer.weight.detach().double().numpy(), bias, name)
+    return features
+
+
+def two_layer_head(module: Any) -> tuple[str, nn.Sequential] | None:
+    """The last part of the module that is Linear, ReLU, Linear, and its name."""
+    parts = [(name or WHOLE, part) for name, part in module.named_modules() if is_two_layer(part)]
+    return parts[-1] if parts else None
+
+
+def is_two_layer(module: Any) -> bool:
+    """Whether a module is Linear, ReLU, Linear."""
+    return type(module).__name__ == "Sequential" and [type(m).__name__ for m in module] == ["Linear", "ReLU", "Linear"]
 
 
 def find_head(module: Any, head: str | None = None) -> tuple[str, nn.Linear]:

@@ -103,7 +103,7 @@ def test_csv_with_label_columns(tmp_path: Path, delimiter: str) -> None:
 @pytest.mark.parametrize(
     ("body", "complaint"),
     [
-        ("a,b\n1,2\n", "d.csv must have one column 'label', got 0 among a, b; name yours with label="),
+        ("a,b\n1,2\n", "d.csv must have one column 'label', got 0 among a, b; name the column of labels"),
         ("label,label,a\nx,y,1\n", "d.csv must have one column 'label', got 2"),
         ("label\nx\n", "d.csv must have columns of numbers beside its labels"),
         ("label,a\n", "d.csv must have a row for each point below its header, got none"),
@@ -172,7 +172,7 @@ def test_wrong_folders_are_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="must hold a folder of images for each class"):
         read_points(tmp_path)
     picture(tmp_path / "cat" / "1.png")
-    with pytest.raises(InputError, match="leave out label="):
+    with pytest.raises(InputError, match="leave the column of labels out"):
         read_points(tmp_path, label="kind")
     picture(tmp_path / "dog" / "pug" / "1.png")
     with pytest.raises(InputError, match="all in class folders or all in sub-class folders"):

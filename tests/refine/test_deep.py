@@ -12,9 +12,11 @@ import torch
 from torch import nn
 
 from featavg import InputError, load_images
+from featavg.commands.models import fit_points, read_model
 from featavg.deep import Recipe, SmallCNN, fit, load_weights, read_card
 from featavg.deep.refined import CoarseReadout, answer_coarsely
 from featavg.refine import SubclassClassifier, refine_module
+from featavg.refine.subject import read_subject
 
 RECIPE = Recipe(epochs=3, learning_rate=0.05, batch_size=64)
 
@@ -87,6 +89,25 @@ def test_numbers_card_and_file_say_the_same(digits: Any, coarse: SmallCNN, heade
     assert "'head' replaced by Linear(16, 6), ReLU, Linear(6, 6)" in card["architecture"]
     again = load_weights(copy.deepcopy(headed.module), tmp_path / "refined.safetensors")
     assert again.readout.class_of.tolist() == headed.class_of.tolist()
+
+
+@pytest.mark.parametrize("way", ["a finer head", "a new network"])
+def test_a_refined_module_is_diagnosed_by_its_own_decision(
+    way: str, digits: Any, coarse: SmallCNN, headed: Any, tmp_path: Path
+) -> None:
+    (x, y, _), (test_x, test_y, _) = digits
+    build = {"build": small, "recipe": RECIPE} if way == "a new network" else {}
+    found = refine_module(coarse, x, y, test=(test_x, test_y), n_subclasses=3, seed=1, **build) if build else headed
+    found.save(tmp_path / "refined.safetensors")
+    loaded = read_model(tmp_path / "refined.safetensors", "small-cnn", (8, 8))
+    for module in (found.module, loaded):
+        subject = read_subject(module, test_x, test_y)
+        with torch.no_grad():
+            decided = found.module(torch.tensor(test_x, dtype=torch.float32)).argmax(dim=1).numpy()
+        assert np.array_equal(subject.predict(subject.features), decided)
+        radii = subject.attack(np.arange(len(test_y)))
+        assert np.array_equal(radii == 0, found.classes[decided] != test_y)
+    assert fit_points(test_x.reshape(-1, 64), (8, 8), loaded).shape == (60, 1, 8, 8)
 
 
 def test_radii_of_a_linear_module_are_its_margins_over_the_length_of_its_weights(digits: Any) -> None:

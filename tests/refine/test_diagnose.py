@@ -125,6 +125,7 @@ def test_one_gaussian_a_class_is_told_that_finer_labels_will_not_help() -> None:
     assert found.does_average is None
     assert not found.finer_labels_help
     assert found.verdict.endswith("Finer labels will not help.")
+    assert not any("Finer labels" in claim.text for claim in found.to_record().claims)
 
 
 def test_labels_that_cost_accuracy_or_bring_little_are_not_advised(averaging: Any) -> None:
@@ -136,9 +137,11 @@ def test_labels_that_cost_accuracy_or_bring_little_are_not_advised(averaging: An
     noisy = replace(found, gain=replace(found.gain, accuracy_change=(-0.09, 0.01)))
     assert noisy.finer_labels_help
     for name in ("over_model_interval", "over_coarse_interval"):
-        little = replace(found, gain=replace(found.gain, **{name: (1.04, 1.4)}))
+        little = replace(found, gain=replace(found.gain, **{name: (1.04, 2.4)}))
         assert not little.finer_labels_help
         assert "Finer labels will not help: they change" in little.verdict
+        # The page must not call unhealthy what the verdict does not advise to change.
+        assert little.to_record().claims[-1].interval == (1.04, 2.4)
 
 
 def test_the_change_in_accuracy_is_paired() -> None:
