@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from featavg.experiments import Progress
-from featavg.experiments import _image_claims as claims
-from featavg.experiments._image_robustness import ImageSetting, Subject, image_record, measure
+from featavg.experiments._images import claims
+from featavg.experiments._images.robustness import ImageSetting, Subject, image_record, measure
 from featavg.record import Record
 
-COST = ("long", 5000)
+COST = ("long", 7500)
 NEEDS = ("cifar10",)
 SOURCE = "Fig. 3 right"
 # Robust accuracy read off the paper's Fig. 3 (right), radius by radius.
@@ -34,7 +34,7 @@ class Config(ImageSetting):
     reach: float = 1.5
     ball_radii: tuple[float, ...] = (0.05, 0.1, 0.15, 0.25)
     points: int = 200
-    seeds: int = 3
+    seeds: int = 5
 
 
 def run(config: Config, progress: Progress) -> Record:

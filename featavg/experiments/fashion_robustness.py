@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from featavg.experiments import Progress
-from featavg.experiments import _image_claims as claims
-from featavg.experiments._image_cnn import CnnSetting, cnn_subject
-from featavg.experiments._image_robustness import image_record, measure
+from featavg.experiments._images import claims
+from featavg.experiments._images.cnn import CnnSetting, cnn_subject
+from featavg.experiments._images.robustness import image_record, measure
 from featavg.record import Record
 
-COST = ("long", 1400)
+COST = ("long", 2600)
 NEEDS = ("fashion-mnist",)
 SOURCE = "Fig. 3, on other images"
 MEAN, STD = 0.2860, 0.3530  # of the training pixels

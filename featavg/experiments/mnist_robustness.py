@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from featavg.experiments import Progress
-from featavg.experiments import _image_claims as claims
-from featavg.experiments._image_cnn import CnnSetting, cnn_subject
-from featavg.experiments._image_robustness import image_record, measure
+from featavg.experiments._images import claims
+from featavg.experiments._images.cnn import CnnSetting, cnn_subject
+from featavg.experiments._images.robustness import image_record, measure
 from featavg.record import Record
 
-COST = ("long", 1400)
+COST = ("long", 2600)
 NEEDS = ("mnist",)
 SOURCE = "Fig. 3 middle"
 # Robust accuracy read off the paper's Fig. 3 (middle), radius by radius.

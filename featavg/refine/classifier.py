@@ -27,9 +27,9 @@ class SubclassClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Train a two-layer network on sub-labels inside each class, and predict the class by summed probabilities.
 
     Every sub-network starts at the center of its sub-class. How many sub-classes, which learning rate and how many
-    steps is chosen on a fifth of the points, held out: the largest robust radius at an accuracy not below a coarse
-    network's (`choice.py`); then all points are used. Robustness comes early in training and is trained away later, so
-    do not train longer.
+    steps is chosen on a fifth of the points, held out (of few points, on five fifths in turn): the largest robust
+    radius at an accuracy not below a coarse network's (`choice.py`); then all points are used. Robustness comes early
+    in training and is trained away later, so do not train longer.
 
     Args:
         n_subclasses: sub-classes a class: `auto`, a number, a range (low, high), or a number for each class by label.

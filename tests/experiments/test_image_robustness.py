@@ -10,12 +10,12 @@ from featavg.deep import as_torch, ask_deep
 from featavg.deep.attacks import MinimalNorm, levelling
 from featavg.deep.images import outputs_of
 from featavg.deep.kept import after_epoch
-from featavg.experiments import _image_claims as claims
 from featavg.experiments import cifar_robustness, fashion_robustness, mnist_robustness
-from featavg.experiments._image_attacks import ATTACKS, battery, control
-from featavg.experiments._image_cnn import cnn_subject
-from featavg.experiments._image_gaps import gap, matched_gap
-from featavg.experiments._image_robustness import Images
+from featavg.experiments._images import claims as claims
+from featavg.experiments._images.attacks import ATTACKS, battery, control
+from featavg.experiments._images.cnn import cnn_subject
+from featavg.experiments._images.gaps import gap, matched_gap
+from featavg.experiments._images.robustness import Images
 from featavg.figures import draw
 from featavg.robustness import robust_radius
 

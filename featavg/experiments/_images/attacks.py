@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from featavg.arrays import Array, Ints
-from featavg.experiments._image_gaps import NETWORKS
+from featavg.experiments._images.gaps import NETWORKS
 from featavg.robustness import RadiusBracket
 from featavg.robustness.attacks import best_of
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from featavg.deep import DeepQuestion
-    from featavg.experiments._image_robustness import Images, ImageSetting
+    from featavg.experiments._images.robustness import Images, ImageSetting
 
 ATTACKS = ("minimal_norm", "pgd", "transfer", "boundary_walk", "feature_direction", "best")
 CONTROL_RADII = 9  # evenly spread up to the largest radius

@@ -13,14 +13,14 @@ import numpy as np
 
 from featavg.arrays import Array, Ints
 from featavg.data import load_images
-from featavg.experiments._image_gaps import NETWORKS
+from featavg.experiments._images.gaps import NETWORKS
 from featavg.model import BinaryNetwork, TwoLayerNetwork
 from featavg.refine.descent import Frame, State, at_random, descend, labelled
 from featavg.robustness import Readout, robust_radius
 from featavg.robustness.search import Budget
 
 if TYPE_CHECKING:
-    from featavg.experiments._image_robustness import ImageSetting
+    from featavg.experiments._images.robustness import ImageSetting
 
 BUDGET = Budget(seconds=2.0)
 

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from featavg.arrays import Array
-from featavg.experiments._image_attacks import ATTACKS, control_radii
-from featavg.experiments._image_gaps import NETWORKS, Found, matched, median_radius
+from featavg.experiments._images.attacks import ATTACKS, control_radii
+from featavg.experiments._images.gaps import NETWORKS, Found, matched, median_radius
 from featavg.record import Drawing, interval
 
 if TYPE_CHECKING:
-    from featavg.experiments._image_robustness import ImageSetting, Subject
+    from featavg.experiments._images.robustness import ImageSetting, Subject
 
 READOUT = "the ten-class network is read out by summed probabilities"
 BAND = "Bands are 95 % intervals over seeds."

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from featavg.experiments._image_gaps import Published
-from featavg.experiments._image_robustness import ImageSetting, Subject
+from featavg.experiments._images.gaps import Published
+from featavg.experiments._images.robustness import ImageSetting, Subject
 
 if TYPE_CHECKING:
     from torch import nn

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from featavg.experiments._image_attacks import control_radii
-from featavg.experiments._image_gaps import NETWORKS, Found, Published, gap, matched, median_radius
+from featavg.experiments._images.attacks import control_radii
+from featavg.experiments._images.gaps import NETWORKS, Found, Published, gap, matched, median_radius
 from featavg.record import Claim
 
 if TYPE_CHECKING:
-    from featavg.experiments._image_robustness import ImageSetting
+    from featavg.experiments._images.robustness import ImageSetting
 
 SIGN = "the paper claims the sign; how large a gain must be to matter is left to the reader"
 BEST = "best of minimal norm, PGD, transfer, boundary walk and feature direction per point, an upper bound"

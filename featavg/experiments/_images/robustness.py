@@ -17,10 +17,10 @@ import numpy as np
 from featavg.arrays import Array, Ints
 from featavg.data.images import Part, coarse_task, load_pixels
 from featavg.experiments import Progress, record_of
-from featavg.experiments._image_attacks import battery, control, example_images, minimal_radii, universal_images
-from featavg.experiments._image_drawings import curves_of, drawings
-from featavg.experiments._image_gaps import NETWORKS, Found, Published
-from featavg.experiments._image_pixels import two_layer
+from featavg.experiments._images.attacks import battery, control, example_images, minimal_radii, universal_images
+from featavg.experiments._images.drawings import curves_of, drawings
+from featavg.experiments._images.gaps import NETWORKS, Found, Published
+from featavg.experiments._images.pixels import two_layer
 from featavg.record import Claim, Record
 from featavg.robustness import RadiusBracket
 
@@ -53,7 +53,7 @@ class ImageSetting:
     neurons: int = 100  # of the two-layer networks on raw pixels
     marks: tuple[int, ...] = ()  # steps after which their radii are computed; none: no such networks
     exact_points: int = 60
-    seeds: int = 5
+    seeds: int = 8
     first_seed: int = 0
 
     @property

@@ -1,0 +1,1 @@
+"""What the claims about images share: networks, attacks, gaps, and how they are drawn."""
