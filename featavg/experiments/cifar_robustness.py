@@ -9,7 +9,7 @@ from featavg.experiments._images import claims
 from featavg.experiments._images.robustness import ImageSetting, Subject, image_record, measure
 from featavg.record import Record
 
-COST = ("long", 7500)
+COST = ("long", 5000)
 NEEDS = ("cifar10",)
 SOURCE = "Fig. 3 right"
 # Robust accuracy read off the paper's Fig. 3 (right), radius by radius.
@@ -34,7 +34,7 @@ class Config(ImageSetting):
     reach: float = 1.5
     ball_radii: tuple[float, ...] = (0.05, 0.1, 0.15, 0.25)
     points: int = 200
-    seeds: int = 5
+    seeds: int = 3
 
 
 def run(config: Config, progress: Progress) -> Record:

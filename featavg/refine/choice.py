@@ -47,7 +47,7 @@ WORTH = 1.05  # a gain in radius below 5 % is not worth finer labels
 ERRORS = 2.0  # standard errors of the paired difference to the most accurate trial
 # Neurons a class and rates of the baseline: more neurons did not make it more accurate, and it needs ten times as long.
 BASELINE_WIDTH = 20
-BASELINE_RATES = (3.0, 10.0)
+BASELINE_RATES = (10.0, 30.0)
 
 Split = Callable[[Ints, int], tuple[Ints, Ints]]  # (rows, count) -> labels of these rows, class of each label
 

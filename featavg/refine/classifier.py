@@ -56,7 +56,7 @@ class SubclassClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         neurons_per_subclass: int = 1,
         learning_rate: float | Literal["auto"] = "auto",
         steps: int | Literal["auto"] = "auto",
-        max_steps: int = 1600,
+        max_steps: int = 800,
         random_state: int | np.random.RandomState | None = None,
     ) -> None:
         self.n_subclasses = n_subclasses
