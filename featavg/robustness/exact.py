@@ -207,7 +207,7 @@ def _pooled(
         trees = [PooledProof(here, np.array([rival]), root) for rival, root in roots.items()]
         proofs.extend(trees)
         held = _held(task, trees)
-        lower, ended = (held, ended or "rounding weakens a deep proof") if held < lower else (lower, ended)
+        lower, ended = (held, ended or "rounding weakens the proof") if held < lower else (lower, ended)
     if ended and shown:
         slabs = prove_slabs(place, next(iter(pools.values())).own, np.array(rivals), point, incumbent)
     if slabs is not None and slabs.reach > lower:
@@ -218,6 +218,8 @@ def _pooled(
 
 
 def _held(task: Task, trees: list[PooledProof]) -> float:
-    """What branched trees prove in the verifier's arithmetic, from which that of the search drifts away with depth."""
+    """What trees prove in the verifier's arithmetic, from which that of the search drifts away: with depth, and where
+    outputs are large against their differences.
+    """
     assert task.stage is not None
-    return min((pooled_proved(task.stage, tree) for tree in trees if tree.root.children), default=np.inf)
+    return min((pooled_proved(task.stage, tree) for tree in trees), default=np.inf)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -70,6 +71,15 @@ def test_radii_are_exact_where_named_so(digits: Any) -> None:
     assert (shown.upper <= 1.02 * shown.lower).all()
     fooled = five.predict(shown.witness * (1 + 1e-9) - 1e-9 * test.x[:10]) != test.y[:10]
     assert fooled.all()
+
+
+def test_what_all_outputs_share_leaves_brackets_that_verify(digits: Any) -> None:
+    """A large common level hides differences in rounding; a bound must not claim more than its proof then gives."""
+    train, test, _ = digits
+    five = SubclassClassifier(n_subclasses=5, random_state=0).fit(train.x, train.y)
+    five.network_ = replace(five.network_, biases=five.network_.biases + 180.0)
+    found = five.robust_radius(test.x[:30], test.y[:30])
+    assert found.verify().all()
 
 
 def test_many_sub_classes_leave_useful_brackets_of_their_summed_probabilities(digits: Any) -> None:
