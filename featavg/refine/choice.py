@@ -24,25 +24,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import NamedTuple
 
 import numpy as np
 
 from featavg.arrays import Array, Ints
 from featavg.refine.clustering import means
 from featavg.refine.descent import Frame, State, at_centers, at_random, descend, labelled
-from featavg.refine.heldout import Worth, measure, pool
+from featavg.refine.heldout import SHARE, Parts, Worth, folds, pool
 
 # The doubling moments at which a run is judged.
 MARKS = (25, 50, 100, 200, 400, 800, 1600, 3200, 6400)
 RATES = (1.0, 3.0)  # multiples of the longest step that is surely stable
 COUNTS = (1, 2, 5, 10, 20, 50, 100, 200)
 POINTS_EACH = 5  # a sub-class of fewer points is not tried
-SHARE = 0.2  # of the points is held out
-LEAST = 20  # classes with fewer points are too small to be split: trials are judged where they were trained
-MOST_TRAINED = 10_000  # points that trials are trained on; the chosen one is trained on all
-MOST_JUDGED = 5_000
-ENOUGH_JUDGED = 2_000  # so many leave half a point of error on the difference of two accuracies
 WORTH = 1.05  # a gain in radius below 5 % is not worth finer labels
 ERRORS = 2.0  # standard errors of the paired difference to the most accurate trial
 # Neurons a class and rates of the baseline: more neurons did not make it more accurate, and it needs ten times as long.
@@ -76,30 +70,6 @@ class Choice:
 
 Tried = list[tuple[Trial, Worth]]
 Setting = tuple[int, float, int]  # count, rate, steps
-
-
-class Parts(NamedTuple):
-    """Points to train on and points to judge by, in the frame of the first."""
-
-    frame: Frame
-    x: Array  # (fitted, axis)
-    codes: Ints  # (fitted,)
-    weights: Array  # (fitted,)
-    held: Array  # (judged, axis)
-    held_codes: Ints  # (judged,)
-    held_weights: Array  # (judged,)
-
-    @classmethod
-    def of(cls, x: Array, codes: Ints, weights: Array, fitted: Ints, judged: Ints) -> Parts:
-        """The rows to train on and the rows to judge by."""
-        frame = Frame.of(x[fitted], weights[fitted])
-        inside, held = frame.inside(x[fitted]), frame.inside(x[judged])
-        return cls(frame, inside, codes[fitted], weights[fitted], held, codes[judged], weights[judged])
-
-    def judge(self, state: State, class_of: Ints) -> Worth:
-        """What a state is worth on the held-out points; its radius in the units of the data."""
-        worth = measure(state, class_of, self.held, self.held_codes, self.held_weights)
-        return worth._replace(radius=worth.radius * self.frame.size)
 
 
 def marks_until(steps: int) -> tuple[int, ...]:
@@ -149,10 +119,10 @@ def possible_counts(codes: Ints, weights: Array, low: int = 1, high: int = COUNT
 
 
 def _fine(
-    parts: Parts, labelled: tuple[Ints, Ints], count: int, rates: Sequence[float], width: int, marks: Sequence[int],
+    parts: Parts, split: tuple[Ints, Ints], count: int, rates: Sequence[float], width: int, marks: Sequence[int],
     seed: int,
 ) -> Iterator[tuple[Setting, Worth]]:  # fmt: skip
-    labels, class_of = labelled
+    labels, class_of = split
     for rate in rates:
         for mark, state in fit_state(parts.x, labels, parts.weights, parts.frame, rate, width, marks, seed):
             yield (count, rate, mark), parts.judge(state, class_of)
@@ -194,23 +164,3 @@ def _accurate(tried: Tried, weights: Array) -> list[Trial]:
 def _error(one: Worth, other: Worth, weights: Array) -> float:
     """The standard error of the difference of two accuracies on the same points; a weight counts as repetitions."""
     return float(np.sqrt(weights @ (one.right != other.right)) / weights.sum())
-
-
-def folds(codes: Ints, weights: Array, seed: int) -> list[tuple[Ints, Ints]]:
-    """Pairs of rows to train on and rows to judge by, a fifth of every class; all for both where a class is small.
-
-    One fifth where that is enough points to judge by, and up to all five in turn where it is not.
-    """
-    everyone = np.arange(len(codes))
-    if np.bincount(codes, weights).min() < LEAST or np.bincount(codes).min() < 2 / SHARE:
-        return [(everyone, everyone)]
-    order = np.random.default_rng(seed).permutation(everyone)
-    fold = np.empty(len(codes), dtype=np.int64)
-    for c in np.unique(codes):
-        own = order[codes[order] == c]
-        fold[own] = np.floor((np.arange(len(own)) + 0.5) / (len(own) * SHARE))
-    turns = int(np.clip(np.ceil(ENOUGH_JUDGED / (SHARE * len(codes))), 1, round(1 / SHARE)))
-    ranked = fold[order]
-    return [
-        (np.sort(order[ranked != turn][:MOST_TRAINED]), order[ranked == turn][:MOST_JUDGED]) for turn in range(turns)
-    ]

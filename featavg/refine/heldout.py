@@ -1,4 +1,4 @@
-"""What a network is worth on points it was not trained on: accuracy, and a cheap estimate of its robustness."""
+"""Which points are held out, and what a network is worth on them: accuracy, and a cheap estimate of its robustness."""
 
 from __future__ import annotations
 
@@ -8,10 +8,15 @@ from typing import NamedTuple
 import numpy as np
 
 from featavg.arrays import Array, Bools, Ints
-from featavg.refine.descent import State
+from featavg.refine.descent import Frame, State
 
 NEWTON_STEPS = 8
-MOST_POINTS = 500
+MOST_POINTS = 500  # whose distances are walked
+SHARE = 0.2  # of the points is held out
+LEAST = 20  # classes with fewer points are too small to be split: trials are judged where they were trained
+MOST_TRAINED = 10_000  # points that trials are trained on; the chosen one is trained on all
+MOST_JUDGED = 5_000
+ENOUGH_JUDGED = 2_000  # so many leave half a point of error on the difference of two accuracies
 
 
 class Worth(NamedTuple):
@@ -20,6 +25,50 @@ class Worth(NamedTuple):
     accuracy: float
     radius: float  # mean Newton distance, which is the area under the curve of robust accuracy; 0 for errors
     right: Bools  # (sample,)  which points are classified rightly
+
+
+class Parts(NamedTuple):
+    """Points to train on and points to judge by, in the frame of the first."""
+
+    frame: Frame
+    x: Array  # (fitted, axis)
+    codes: Ints  # (fitted,)
+    weights: Array  # (fitted,)
+    held: Array  # (judged, axis)
+    held_codes: Ints  # (judged,)
+    held_weights: Array  # (judged,)
+
+    @classmethod
+    def of(cls, x: Array, codes: Ints, weights: Array, fitted: Ints, judged: Ints) -> Parts:
+        """The rows to train on and the rows to judge by."""
+        frame = Frame.of(x[fitted], weights[fitted])
+        inside, held = frame.inside(x[fitted]), frame.inside(x[judged])
+        return cls(frame, inside, codes[fitted], weights[fitted], held, codes[judged], weights[judged])
+
+    def judge(self, state: State, class_of: Ints) -> Worth:
+        """What a state is worth on the held-out points; its radius in the units of the data."""
+        worth = measure(state, class_of, self.held, self.held_codes, self.held_weights)
+        return worth._replace(radius=worth.radius * self.frame.size)
+
+
+def folds(codes: Ints, weights: Array, seed: int) -> list[tuple[Ints, Ints]]:
+    """Pairs of rows to train on and rows to judge by, a fifth of every class; all for both where a class is small.
+
+    One fifth where that is enough points to judge by, and up to all five in turn where it is not.
+    """
+    everyone = np.arange(len(codes))
+    if np.bincount(codes, weights).min() < LEAST or np.bincount(codes).min() < 2 / SHARE:
+        return [(everyone, everyone)]
+    order = np.random.default_rng(seed).permutation(everyone)
+    fold = np.empty(len(codes), dtype=np.int64)
+    for c in np.unique(codes):
+        own = order[codes[order] == c]
+        fold[own] = np.floor((np.arange(len(own)) + 0.5) / (len(own) * SHARE))
+    turns = int(np.clip(np.ceil(ENOUGH_JUDGED / (SHARE * len(codes))), 1, round(1 / SHARE)))
+    ranked = fold[order]
+    return [
+        (np.sort(order[ranked != turn][:MOST_TRAINED]), order[ranked == turn][:MOST_JUDGED]) for turn in range(turns)
+    ]
 
 
 def measure(state: State, class_of: Ints, x: Array, codes: Ints, weights: Array) -> Worth:

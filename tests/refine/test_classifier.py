@@ -14,9 +14,9 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from featavg import InputError, load_images
 from featavg.refine import SubclassClassifier
-from featavg.refine.choice import RATES, Trial, _best, folds, marks_until
+from featavg.refine.choice import RATES, Trial, _best, marks_until
 from featavg.refine.descent import Frame, State, at_centers, descend, labelled
-from featavg.refine.heldout import Worth, coarse_margins, newton_distances, pool
+from featavg.refine.heldout import Worth, coarse_margins, folds, newton_distances, pool
 from featavg.robustness import Budget
 from featavg.robustness.attacks import GradientWalk
 
