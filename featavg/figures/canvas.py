@@ -9,6 +9,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
+from matplotlib.ticker import FuncFormatter, NullFormatter, NullLocator
 from numpy.typing import ArrayLike
 
 from featavg.arrays import Array
@@ -87,6 +88,16 @@ def one_label_each(labels: Sequence[str], count: int, name: str) -> list[str]:
     if labels and len(labels) != count:
         raise InputError(f"{name} must be {count} texts, got {len(labels)}")
     return [str(label) for label in labels] or [""] * count
+
+
+def ticks_at(axes: Axes, places: Array) -> None:
+    """Ticks of a logarithmic x-axis: at the measured places while they fit, else powers of ten, in plain numbers."""
+    if len(places) <= 10:
+        axes.set_xticks(places, labels=[readable(place) for place in places])
+        axes.xaxis.set_minor_locator(NullLocator())
+    else:
+        axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: readable(value)))
+        axes.xaxis.set_minor_formatter(NullFormatter())
 
 
 def readable(value: float) -> str:

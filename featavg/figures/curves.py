@@ -4,11 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import ArrayLike
 
-from featavg.figures.canvas import FAINT, INK, line_look, lines_of, name_axes, name_lines, one_label_each, sheet
+from featavg.figures.canvas import (
+    FAINT,
+    INK,
+    line_look,
+    lines_of,
+    name_axes,
+    name_lines,
+    one_label_each,
+    sheet,
+    ticks_at,
+)
 
 
 def curves(
@@ -55,6 +66,8 @@ def curves(
             )
     if published_x is not None and published_y is not None:
         _points(axes, published_x, published_y, published_labels)
+    if log_x:
+        ticks_at(axes, np.unique(places[places > 0]))
     _references(axes, levels, marks)
     name_axes(axes, title, x_label, y_label)
     name_lines(figure, axes)

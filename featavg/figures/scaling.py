@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLocator
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 from numpy.typing import ArrayLike
 
 from featavg.arrays import Array
@@ -22,6 +22,7 @@ from featavg.figures.canvas import (
     one_label_each,
     readable,
     sheet,
+    ticks_at,
 )
 
 MARKERS = ("o", "s", "^", "D", "v", "P")
@@ -108,13 +109,8 @@ def _straight(
 
 def _ticks(axes: Axes, places: Array) -> None:
     """Ticks at the measured places while they fit, and numbers people write: 1, 2, 3, 5 and powers of ten."""
-    plain = FuncFormatter(lambda value, _: readable(value))
-    if len(places) <= 10:
-        axes.set_xticks(places, labels=[readable(place) for place in places])
-        axes.xaxis.set_minor_locator(NullLocator())
-    else:
-        axes.xaxis.set_major_formatter(plain)
+    ticks_at(axes, places)
     low, high = axes.get_ylim()
     axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 3.0, 5.0) if high / low < 300 else (1.0,)))
-    axes.yaxis.set_major_formatter(plain)
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: readable(value)))
     axes.yaxis.set_minor_formatter(NullFormatter())

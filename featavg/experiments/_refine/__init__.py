@@ -1,0 +1,1 @@
+"""What the claims about refinement share: points, contenders, tuning and the verdict on each."""

@@ -1,0 +1,164 @@
+"""Who competes: two-layer networks on coarse and finer labels, rules without training, and how each is tuned.
+
+Equal effort: every network is trained with four settings, each judged at the same moments; the rules without training
+have as many settings or fewer. A setting is a learning rate, as a multiple of 1/L, and a strength, which means what the
+contender makes of it.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from featavg.arrays import Ints
+from featavg.experiments._refine.adversarial import smoothed, summed, worst_in_ball
+from featavg.experiments._refine.arena import Arena, Kind
+from featavg.refine.clustering import means
+from featavg.refine.descent import Derivative, State, at_centers, at_random, descend, labelled
+from featavg.robustness import Readout
+
+Loss = Literal["labels", "smoothed", "summed"]
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One training, or one rule, that may be chosen."""
+
+    rate: float = 1.0  # multiple of 1/L
+    strength: float = 0.0  # share of smoothing, or radius of the attack over the target radius, or sharpness
+    count: int = 0  # prototypes a class
+
+
+RATES = tuple(Setting(rate) for rate in (1.0, 3.0, 10.0, 30.0))
+SMOOTHED = tuple(Setting(rate, share) for rate in (10.0, 30.0) for share in (0.1, 0.3))
+ATTACKED = tuple(Setting(rate, times) for rate in (10.0, 30.0) for times in (1.0, 1.5))
+COUNTS = (10, 50, 100, 200)
+HARD_PROTOTYPES = tuple(Setting(strength=1e4, count=count) for count in COUNTS)
+SOFT_PROTOTYPES = tuple(Setting(strength=sharp, count=count) for count in COUNTS for sharp in (5.0, 10.0, 20.0, 40.0))
+PENALTIES = tuple(Setting(strength=10.0**power) for power in range(-3, 2))
+
+
+@dataclass(frozen=True)
+class Moment:
+    """A classifier in the frame of its arena, and the CPU seconds that it took from the points to it."""
+
+    step: int
+    state: State
+    class_of: Ints  # (output,)  the coarse class 0 or 1 that each output speaks for
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Contender:
+    """A network of about `neurons` neurons: which labels it is trained on, by which loss, on which points."""
+
+    name: str
+    kind: Kind = "coarse"
+    count: int = 1  # labels a class
+    start: Literal["random", "centers"] = "centers"  # small random weights, or the centers of the labels
+    loss: Loss = "labels"
+    attacked: bool = False
+    neurons: int = 200
+    settings: tuple[Setting, ...] = RATES
+    readout: Readout = "summed-probabilities"
+
+    def moments(self, arena: Arena, setting: Setting, marks: Sequence[int], radius: float) -> Iterator[Moment]:
+        """Train on the points of an arena; `radius` is the target, in the units of the data."""
+        found = arena.labels(self.kind, self.count)
+        began = time.process_time() - found.seconds - arena.frame_seconds
+        outputs, rate = len(found.class_of), setting.rate * arena.frame.rate
+        width = max(1, self.neurons // outputs)
+        if self.start == "random":
+            start = at_random(outputs, width, arena.inside.shape[1], arena.seed)
+        else:
+            start = at_centers(means(arena.inside, found.labels), width, arena.seed)
+        derivative = self._derivative(arena, found.labels, found.class_of, setting)
+        attack = worst_in_ball(derivative, setting.strength * radius / arena.frame.size) if self.attacked else None
+        weights = np.ones(len(arena.train))
+        run = descend(start, arena.inside, derivative, weights, rate, marks, arena.seed, attack)
+        waited = 0.0  # what happens to a state between two marks is not training
+        for mark, state in run:
+            now = time.process_time()
+            yield Moment(mark, state, found.class_of, now - began - waited)
+            waited += time.process_time() - now
+
+    def _derivative(self, arena: Arena, labels: Ints, class_of: Ints, setting: Setting) -> Derivative:
+        if self.loss == "smoothed":
+            return smoothed(labels, setting.strength)
+        return summed(arena.codes, class_of) if self.loss == "summed" else labelled(labels)
+
+
+@dataclass(frozen=True)
+class Prototypes:
+    """The class of the nearest k-means center; softly: f_j = sharpness·(⟨c_j,x'⟩ − ‖c_j‖²/2), summed probabilities.
+
+    A mixture of equal spheres for each class, without training. Sharpness 10⁴ makes Newton walks see the maximum.
+    """
+
+    name: str
+    settings: tuple[Setting, ...]
+    readout: Readout = "summed-probabilities"
+
+    def moments(self, arena: Arena, setting: Setting, marks: Sequence[int], radius: float) -> Iterator[Moment]:
+        """The one moment there is."""
+        count = min(setting.count, int(np.bincount(arena.codes).min()) // 2)
+        found = arena.labels("discovered", count)
+        began = time.process_time() - found.seconds - arena.frame_seconds
+        state = at_centers(means(arena.inside, found.labels), 1, arena.seed, setting.strength)
+        yield Moment(0, state, found.class_of, time.process_time() - began)
+
+
+@dataclass(frozen=True)
+class LinearSVM:
+    """scikit-learn's linear support vector machine as two outputs ±f whose neurons are all on."""
+
+    name: str = "linear SVM"
+    settings: tuple[Setting, ...] = PENALTIES
+    readout: Readout = "summed-probabilities"
+
+    def moments(self, arena: Arena, setting: Setting, marks: Sequence[int], radius: float) -> Iterator[Moment]:
+        """The one moment there is; the strength is C on points of mean square length 1."""
+        from sklearn.svm import LinearSVC
+
+        began = time.process_time() - arena.frame_seconds
+        model = LinearSVC(C=setting.strength, dual=False, tol=1e-3).fit(arena.inside, arena.codes)
+        w, b = model.coef_[0], float(model.intercept_[0])
+        level = 10 * np.abs(arena.inside @ w + b).max()
+        state = State(np.stack([-w, w]), np.array([level - b, level + b]), np.eye(2))
+        yield Moment(0, state, np.array([0, 1]), time.process_time() - began)
+
+
+Rival = Contender | Prototypes | LinearSVM
+
+
+def discovered(count: int, neurons: int = 200) -> Contender:
+    """Sub-labels found by k-means inside each class."""
+    return Contender(f"discovered {count}", "discovered", count, neurons=neurons)
+
+
+COARSE = Contender("coarse", start="random")
+TRUE = Contender("true fine labels", "true", start="random")
+CONTROLS = (
+    Contender("coarse, smoothed labels", start="random", loss="smoothed", settings=SMOOTHED),
+    Contender("coarse loss, start at centers", "discovered", 100, loss="summed"),
+    Contender("true fine labels, start at centers", "true"),
+    Contender("random sub-labels 10", "random", 10),
+    Contender("random sub-labels 100", "random", 100),
+)
+RULES = (
+    Prototypes("nearest prototype", HARD_PROTOTYPES, readout="maximum"),
+    Prototypes("soft prototypes", SOFT_PROTOTYPES),
+    LinearSVM(),
+)
+
+
+def trained_against(count: int) -> tuple[Contender, Contender]:
+    """PGD adversarial training on coarse labels, and on `count` discovered ones a class."""
+    return (
+        Contender("adversarial, coarse", start="random", attacked=True, settings=ATTACKED),
+        Contender(f"adversarial, discovered {count}", "discovered", count, attacked=True, settings=ATTACKED),
+    )

@@ -1,0 +1,226 @@
+"""The parts of the refine experiments against what they must equal, and tiny runs of all three."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+import pytest
+from scipy.special import logsumexp
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.svm import LinearSVC
+
+from featavg.arrays import Array
+from featavg.data import sample_clusters
+from featavg.experiments import refine, refine_images, refine_why
+from featavg.experiments._paper import NETWORK_SEED, TEST_SEED
+from featavg.experiments._refine import tournament
+from featavg.experiments._refine.adversarial import smoothed, summed, worst_in_ball
+from featavg.experiments._refine.arena import Arena, images, pilot_arena, reference_arena
+from featavg.experiments._refine.claims import Found
+from featavg.experiments._refine.contenders import (
+    COARSE,
+    CONTROLS,
+    LinearSVM,
+    Prototypes,
+    Setting,
+    discovered,
+    trained_against,
+)
+from featavg.experiments._refine.neighbours import Neighbours
+from featavg.experiments._refine.tuning import Trials, quantile_radius
+from featavg.experiments._refine.verdict import excluded, verdict
+from featavg.figures import draw
+from featavg.model import MulticlassNetwork
+from featavg.refine import SubclassClassifier
+from featavg.refine.descent import State, descend, labelled
+from featavg.robustness import ask, robust_radius
+from featavg.training import GradientDescent, train
+
+
+@pytest.fixture(scope="module")
+def arena() -> Arena:
+    return reference_arena(images("digits", "parity"), 400, 100, 1000)
+
+
+def silent(fraction: float, what: str = "", /) -> None:
+    assert 0 <= fraction <= 1 + 1e-9
+
+
+def test_adversarial_training_sees_the_worst_points_of_the_ball() -> None:
+    """On a linear two-class network PGD ends at −reach·(w_y − w_other)/‖·‖, where a step has a closed form."""
+    rng = np.random.default_rng(0)
+    start = State(rng.normal(size=(2, 5)), np.full(2, 50.0), np.eye(2))
+    x, target, reach = np.tile(rng.normal(size=(1, 5)), (300, 1)), np.zeros(300, dtype=np.int64), 0.7
+    derivative = labelled(target)
+    run = descend(start, x, derivative, np.ones(300), 0.1, (1,), 0, worst_in_ball(derivative, reach))
+    _, after = next(run)
+    away = start.weights[1] - start.weights[0]
+    worst = x[0] + reach * away / np.linalg.norm(away)
+    outputs = start.weights @ worst
+    wrong = 1 / (1 + np.exp(outputs[0] - outputs[1]))
+    expected = start.weights + 0.1 * wrong * np.array([[1.0], [-1.0]]) * worst
+    np.testing.assert_allclose(after.weights, expected, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("name", ["smoothed", "summed"])
+def test_derivatives_are_those_of_their_losses(name: str) -> None:
+    rng = np.random.default_rng(1)
+    outputs, target, class_of = rng.normal(size=(4, 6)), np.array([0, 3, 5, 2]), np.array([0, 0, 0, 1, 1, 1])
+    codes = class_of[target]
+
+    def loss(values: Array) -> float:
+        logs = values - logsumexp(values, axis=1, keepdims=True)
+        if name == "smoothed":
+            return float(-(0.7 * logs[np.arange(4), target] + 0.05 * logs.sum(axis=1)).sum())
+        return float(-sum(logsumexp(logs[i, class_of == codes[i]]) for i in range(4)))
+
+    derivative = smoothed(target, 0.3) if name == "smoothed" else summed(codes, class_of)
+    numeric = np.zeros_like(outputs)
+    for index in np.ndindex(*outputs.shape):
+        step = np.zeros_like(outputs)
+        step[index] = 1e-6
+        numeric[index] = (loss(outputs + step) - loss(outputs - step)) / 2e-6
+    np.testing.assert_allclose(derivative(outputs, np.arange(4)), numeric, atol=1e-7)
+
+
+def test_what_slabs_exclude_no_search_can_fool(arena: Arena) -> None:
+    moment = list(discovered(5).moments(arena, Setting(3.0), (60,), 1.0))[-1]
+    network = moment.state.network(arena.frame, 2 * moment.class_of - 1)
+    x, y = arena.judge.x[:8], arena.judge.y[:8]
+    known = robust_radius(network, x, y, readout="summed-probabilities", proofs=False)
+    for radius in (0.3, 0.6, 1.0):
+        safe = excluded(ask(network, x, y, readout="summed-probabilities"), radius)
+        assert (known.upper[safe] > radius).all()
+    near = 0.5 * float(np.median(known.lower))
+    assert excluded(ask(network, x, y, readout="summed-probabilities"), near).mean() >= 0.5
+
+
+def test_one_prototype_a_class_has_the_radius_of_the_bisector(arena: Arena) -> None:
+    rule = Prototypes("prototypes", (Setting(strength=1e4, count=1),), readout="maximum")
+    kept = (arena.codes == 0) | (np.arange(400) % 5 == 0)  # unequal classes: the mean of all is nearer to one center
+    few = replace(arena.train, x=arena.train.x[kept], y=arena.train.y[kept], cluster=arena.train.cluster[kept])
+    uneven = Arena(few, arena.judge, seed=1000)
+    moment = next(rule.moments(uneven, rule.settings[0], (), 1.0))
+    low, high = (few.x[few.y == sign].mean(axis=0) for sign in (-1, 1))
+    squares = [((arena.judge.x - center) ** 2).sum(axis=1) for center in (low, high)]
+    distance = arena.judge.y * (squares[0] - squares[1]) / (2 * np.linalg.norm(high - low))
+    network = moment.state.network(uneven.frame, 2 * moment.class_of - 1)
+    for radius in (0.1, 0.3):
+        found = verdict(network, arena.judge.x, arena.judge.y, radius, "maximum")
+        assert found.lower == found.upper == np.mean(distance > radius)
+
+
+def test_a_linear_machine_has_the_radius_of_its_plane(arena: Arena) -> None:
+    moment = next(LinearSVM().moments(arena, Setting(strength=1.0), (), 1.0))
+    model = LinearSVC(C=1.0, dual=False, tol=1e-3).fit(arena.inside, arena.codes)
+    distance = arena.judge.y * model.decision_function(arena.judged) / np.linalg.norm(model.coef_) * arena.frame.size
+    network = moment.state.network(arena.frame, 2 * moment.class_of - 1)
+    for radius in (0.02, 0.1, 0.3):
+        found = verdict(network, arena.judge.x, arena.judge.y, radius, "summed-probabilities")
+        assert found.lower == found.upper == np.mean(distance > radius)
+
+
+def test_a_lost_point_is_lost_below_and_above() -> None:
+    network = MulticlassNetwork(np.eye(2), np.full(2, 9.0), np.eye(2), np.zeros(2), np.array([-1, 1]))
+    found = verdict(network, np.array([[0.0, 1.0], [1.0, 0.0]]), np.array([1, 1]), 0.5, "summed-probabilities")
+    assert found.lower == found.upper == 0.5
+
+
+def test_neighbours_are_scikit_learns_and_two_points_meet_at_their_bisector(arena: Arena) -> None:
+    model = KNeighborsClassifier(5).fit(arena.train.x, arena.codes)
+    ours = Neighbours(arena.train.x, arena.codes, 5)
+    np.testing.assert_array_equal(ours.predict(arena.judge.x), model.predict(arena.judge.x))
+    two = Neighbours(np.array([[0.0, 0.0], *([[4.0, 0.0]] * 5)]), np.array([0, 1, 1, 1, 1, 1]), 1)
+    np.testing.assert_allclose(two.attack(np.array([[0.5, 0.0], [3.0, 0.0]]), np.array([0, 0])), [1.5, 0.0], atol=1e-3)
+
+
+def test_every_label_kind_stays_inside_its_class(arena: Arena) -> None:
+    for kind, count in (("coarse", 1), ("true", 1), ("discovered", 4), ("random", 4)):
+        found = arena.labels(kind, count)  # type: ignore[arg-type]
+        np.testing.assert_array_equal(found.class_of[found.labels], arena.codes)
+        assert set(found.labels) == set(range(len(found.class_of)))
+
+
+def test_the_pilot_is_judged_on_points_it_was_not_trained_on() -> None:
+    pilot = pilot_arena(images("digits", "parity"), 200, 50, 1000)
+    assert (len(pilot.train), len(pilot.judge)) == (200, 50)
+    rows = {row.tobytes() for row in pilot.train.x}
+    assert not any(row.tobytes() in rows for row in pilot.judge.x)
+
+
+def test_the_rule_takes_the_most_robust_trial_that_is_accurate_enough() -> None:
+    settings = (Setting(1.0), Setting(3.0))
+    distances = np.array([[[2.0, 2.0], [2.0, 0.0]], [[0.0, 0.0], [2.0, 2.0]]])
+    trials = Trials(settings, (10, 20), np.array([[0.80, 0.95], [0.99, 0.90]]), distances, 0.0)
+    assert trials.best(1.0, floor=0.95) == (settings[0], 20)
+    assert trials.best(1.0, floor=0.90) == (settings[1], 20)
+    assert trials.best(1.0, floor=0.995) == trials.most_accurate() == (settings[1], 10)
+    assert quantile_radius(np.arange(1, 101) / 100, 0.35) == pytest.approx(0.65, abs=0.011)
+
+
+def test_contenders_have_equal_effort_and_width() -> None:
+    networks = [COARSE, *CONTROLS, discovered(10), *trained_against(100)]
+    assert {len(one.settings) for one in networks} == {4}
+    assert {one.neurons for one in networks} == {200}
+
+
+def test_leads_take_the_ends_that_speak_against_them() -> None:
+    found = Found({"lower": np.array([[0.5], [0.1]]), "upper": np.array([[0.7], [0.3]])}, ["fine", "coarse"])
+    assert found.lead("fine", "coarse") == pytest.approx([0.2])
+
+
+@pytest.fixture
+def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The shipped estimator, but with one number of sub-classes and few steps."""
+    monkeypatch.setattr(tournament, "SubclassClassifier", partial(SubclassClassifier, 5, max_steps=50))
+
+
+@pytest.mark.usefixtures("hasty")
+def test_a_tiny_tournament_runs_and_is_drawn() -> None:
+    config = refine.Config(
+        images="digits", samples=230, judged=30, points=4, maximum_points=2, radius=0.5, marks=(2, 4),
+        counts=(2, 10, 100), widths=(50,), first_seed=1001, seeds=1,
+    )  # fmt: skip
+    record = refine.run(config, silent)
+    assert len(record.claims) == 14
+    assert (record.arrays["lower"] <= record.arrays["upper"] + 1e-12).all()
+    for drawing in record.drawings:
+        draw(drawing, record.arrays)
+
+
+@pytest.mark.usefixtures("hasty")
+def test_a_tiny_run_on_other_images(monkeypatch: pytest.MonkeyPatch) -> None:
+    case = refine_images.Case("digits", "digits", "parity", 150, 30, (2, 10, 20))
+    monkeypatch.setitem(refine_images.CASES, "digits", case)
+    config = refine_images.Config(cases=("digits",), points=3, maximum_points=2, marks=(2, 4), first_seed=1001, seeds=1)
+    record = refine_images.run(config, silent)
+    assert len(record.claims) == 2
+    assert record.arrays["digits_radius"] > 0
+    for drawing in record.drawings:
+        draw(drawing, record.arrays)
+
+
+def test_early_and_late_parts_of_weights_are_put_together() -> None:
+    config = refine_why.Config(samples=60, dim=30, marks=(5, 200), test_points=10, first_seed=1001, seeds=2)
+    record = refine_why.run(config, silent)
+    swaps, radius = record.arrays["fine_swaps"], record.arrays["fine_radius"]
+    np.testing.assert_allclose(swaps[:, 0], radius.max(axis=1), rtol=0.02)
+    np.testing.assert_allclose(swaps[:, 3], radius[:, -1], rtol=0.02)
+    assert (record.arrays["fine_points_used"] <= 1 + 1e-12).all()
+    for drawing in record.drawings:
+        draw(drawing, record.arrays)
+    # By hand for the second seed, whose best moment is the first: late features, early noise, at equal features.
+    data = sample_clusters(10, 30, 60, noise=config.noise, seed=1002)
+    start = MulticlassNetwork.random(data, 1, seed=NETWORK_SEED + 1002)
+    rule = GradientDescent(steps=200, step_size=config.rate / 30)
+    run = train(start, data, rule, save_at=[5, 200], path="coefficients")
+    made = [run.coefficients[1 + t].T for t in range(2)]  # type: ignore[index]
+    feature, noise = ([c @ part for c in made] for part in (data.x - data.noise, data.noise))
+    best = int(np.argmax(radius[1]))
+    assert best == 0
+    weights = feature[1] / np.linalg.norm(feature[1]) + noise[best] / np.linalg.norm(feature[best])
+    test = data.resample(10, seed=TEST_SEED + 1002)
+    by_hand = robust_radius(replace(start, weights=weights), test.x, test.y, readout="maximum").lower.mean()
+    assert swaps[1, 1] == pytest.approx(by_hand, rel=1e-6)
