@@ -94,7 +94,7 @@ def choose(
     rates: Sequence[float], width: int, marks: Sequence[int], seed: int,
 ) -> Choice:  # fmt: skip
     """Try every number in `counts`, every rate and every moment of `marks`; return the best by the rule above."""
-    splits = folds(codes, weights, seed)
+    splits = folds(codes, weights, seed, least=max(counts))
     found: dict[Setting, list[Worth]] = {}
     for fitted, judged in splits:
         parts = Parts.of(x, codes, weights, fitted, judged)

@@ -51,10 +51,11 @@ class Parts(NamedTuple):
         return worth._replace(radius=worth.radius * self.frame.size)
 
 
-def folds(codes: Ints, weights: Array, seed: int) -> list[tuple[Ints, Ints]]:
+def folds(codes: Ints, weights: Array, seed: int, least: int = 1) -> list[tuple[Ints, Ints]]:
     """Pairs of rows to train on and rows to judge by, a fifth of every class; all for both where a class is small.
 
-    One fifth where that is enough points to judge by, and up to all five in turn where it is not.
+    One fifth where that is enough points to judge by, and up to all five in turn where it is not. Of very many rows
+    some are taken, if they hold at least `least` points of every class.
     """
     everyone = np.arange(len(codes))
     if np.bincount(codes, weights).min() < LEAST or np.bincount(codes).min() < 2 / SHARE:
@@ -67,8 +68,16 @@ def folds(codes: Ints, weights: Array, seed: int) -> list[tuple[Ints, Ints]]:
     turns = int(np.clip(np.ceil(ENOUGH_JUDGED / (SHARE * len(codes))), 1, round(1 / SHARE)))
     ranked = fold[order]
     return [
-        (np.sort(order[ranked != turn][:MOST_TRAINED]), order[ranked == turn][:MOST_JUDGED]) for turn in range(turns)
-    ]
+        (np.sort(_some(order[ranked != turn], codes, MOST_TRAINED, least)),
+         _some(order[ranked == turn], codes, MOST_JUDGED, 1))
+        for turn in range(turns)
+    ]  # fmt: skip
+
+
+def _some(rows: Ints, codes: Ints, most: int, least: int) -> Ints:
+    """The first `most` rows, all of them if a class would keep fewer than `least` points."""
+    kept = np.bincount(codes[rows[:most]], minlength=int(codes.max()) + 1)
+    return rows[:most] if kept.min() >= least else rows
 
 
 def measure(state: State, class_of: Ints, x: Array, codes: Ints, weights: Array) -> Worth:

@@ -81,7 +81,7 @@ def read_subject(model: Any, x: ArrayLike | None, y: ArrayLike, head: str | None
         return linear_subject(x, y, model[0], model[1] if len(model) == 2 else None, None, "linear head")
     if hasattr(model, "coef_") and hasattr(model, "intercept_"):
         return linear_subject(x, y, model.coef_, model.intercept_, model.classes_, type(model).__name__)
-    if _is_torch(model) and type(getattr(model, "readout", None)).__name__ == "CoarseReadout":
+    if head is None and _is_torch(model) and type(getattr(model, "readout", None)).__name__ == "CoarseReadout":
         return _refined(model, x, y)
     if _is_torch(model) and not is_two_layer(model):
         features, weights, bias, name = split_module(model, x, head)
@@ -160,6 +160,8 @@ def _two_layer(
     names = known_classes(y, len(points)) if classes is None else np.asarray(classes)
     if output_class is None:
         output_class, readout = _output_classes(network, len(names), readout)
+    elif output_class.max() + 1 != len(names):
+        raise InputError(f"the model decides between {output_class.max() + 1} classes, got {len(names)}; check y")
     # A neuron speaks for the class it raises most against the others.
     raised = network.second - network.second.mean(axis=0) if len(network.second) > 1 else network.second
     if isinstance(network, BinaryNetwork):

@@ -64,9 +64,12 @@ def inputs_of(layer: nn.Module, name: str, module: Any, x: ArrayLike) -> Array:
 
 
 def two_layer_head(module: Any) -> tuple[str, nn.Sequential] | None:
-    """The last part of the module that is Linear, ReLU, Linear, and its name."""
-    parts = [(name or WHOLE, part) for name, part in module.named_modules() if is_two_layer(part)]
-    return parts[-1] if parts else None
+    """The part of the module that is Linear, ReLU, Linear and ends with its last linear layer, and its name."""
+    _, last = find_head(module)
+    for name, part in module.named_modules():
+        if is_two_layer(part) and part[-1] is last:
+            return name or WHOLE, part
+    return None
 
 
 def is_two_layer(module: Any) -> bool:

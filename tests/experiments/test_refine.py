@@ -18,7 +18,7 @@ from featavg.experiments._paper import NETWORK_SEED, TEST_SEED
 from featavg.experiments._refine import tournament
 from featavg.experiments._refine.adversarial import smoothed, summed, worst_in_ball
 from featavg.experiments._refine.arena import Arena, images, pilot_arena, reference_arena
-from featavg.experiments._refine.claims import Found
+from featavg.experiments._refine.claims import Found, _time_to_reach
 from featavg.experiments._refine.contenders import (
     COARSE,
     CONTROLS,
@@ -160,10 +160,30 @@ def test_the_rule_takes_the_most_robust_trial_that_is_accurate_enough() -> None:
     assert quantile_radius(np.arange(1, 101) / 100, 0.35) == pytest.approx(0.65, abs=0.011)
 
 
-def test_contenders_have_equal_effort_and_width() -> None:
+def test_contenders_have_equal_effort_and_width(arena: Arena) -> None:
     networks = [COARSE, *CONTROLS, discovered(10), *trained_against(100)]
     assert {len(one.settings) for one in networks} == {4}
-    assert {one.neurons for one in networks} == {200}
+    built = [next(iter(one.moments(arena, one.settings[0], (1,), 0.5))) for one in networks]
+    # 400 points do not hold 100 sub-classes a class; there every sub-class has one neuron.
+    assert {len(moment.state.weights) for moment in built if len(moment.class_of) <= 20} == {200}
+    assert all(len(moment.state.weights) == len(moment.class_of) for moment in built if len(moment.class_of) > 100)
+
+
+def test_the_first_contender_pays_for_the_frame_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    fresh = reference_arena(images("digits", "parity"), 100, 10, 1000)
+    clock = iter(range(100))  # every look at it is a second
+    monkeypatch.setattr("time.process_time", lambda: float(next(clock)))
+    first, second = (next(iter(COARSE.moments(fresh, Setting(), (1,), 0.5))).seconds for _ in range(2))
+    assert first == second
+
+
+def test_adversarial_training_is_timed_until_it_is_as_good_as_sub_labels_when_stopped() -> None:
+    """It is at the second mark, and never for the second seed, which counts as its whole course."""
+    robust = np.array([[[0.6, 0.8, 0.7], [0.5, 0.8, 0.9]], [[0.6, 0.8, 0.7], [0.1, 0.2, 0.3]]])
+    arrays = {"marks": np.array([1, 2, 4]), "course_robust": robust, "course_clean": np.ones_like(robust),
+              "course_seconds": np.broadcast_to([1.0, 2.0, 4.0], robust.shape)}  # fmt: skip
+    found = _time_to_reach(arrays, ["discovered 100", "adversarial, coarse"], chosen=4)
+    assert found.tolist() == [2.0, 4.0]
 
 
 def test_leads_take_the_ends_that_speak_against_them() -> None:
@@ -206,21 +226,19 @@ def test_early_and_late_parts_of_weights_are_put_together() -> None:
     config = refine_why.Config(samples=60, dim=30, marks=(5, 200), test_points=10, first_seed=1001, seeds=2)
     record = refine_why.run(config, silent)
     swaps, radius = record.arrays["fine_swaps"], record.arrays["fine_radius"]
-    np.testing.assert_allclose(swaps[:, 0], radius.max(axis=1), rtol=0.02)
+    np.testing.assert_allclose(swaps[:, 0], radius[:, 0], rtol=0.02)
     np.testing.assert_allclose(swaps[:, 3], radius[:, -1], rtol=0.02)
     assert (record.arrays["fine_points_used"] <= 1 + 1e-12).all()
     for drawing in record.drawings:
         draw(drawing, record.arrays)
-    # By hand for the second seed, whose best moment is the first: late features, early noise, at equal features.
+    # By hand for the second seed: late features, early noise, at equal features.
     data = sample_clusters(10, 30, 60, noise=config.noise, seed=1002)
     start = MulticlassNetwork.random(data, 1, seed=NETWORK_SEED + 1002)
     rule = GradientDescent(steps=200, step_size=config.rate / 30)
     run = train(start, data, rule, save_at=[5, 200], path="coefficients")
     made = [run.coefficients[1 + t].T for t in range(2)]  # type: ignore[index]
     feature, noise = ([c @ part for c in made] for part in (data.x - data.noise, data.noise))
-    best = int(np.argmax(radius[1]))
-    assert best == 0
-    weights = feature[1] / np.linalg.norm(feature[1]) + noise[best] / np.linalg.norm(feature[best])
+    weights = feature[1] / np.linalg.norm(feature[1]) + noise[0] / np.linalg.norm(feature[0])
     test = data.resample(10, seed=TEST_SEED + 1002)
     by_hand = robust_radius(replace(start, weights=weights), test.x, test.y, readout="maximum").lower.mean()
     assert swaps[1, 1] == pytest.approx(by_hand, rel=1e-6)

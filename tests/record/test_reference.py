@@ -6,7 +6,7 @@ from featavg.experiments import Registry
 from featavg.record import FAMILY, read_folder
 
 RESULTS = Path(__file__).parents[2] / "results"
-# Hours of training a seed: its record says what one pair of networks can say, with intervals over points.
+# Hours of training a seed: its record says what three pairs of networks can say, with intervals over points.
 FEWER_SEEDS = {"cifar_robustness": 3}
 
 

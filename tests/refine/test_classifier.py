@@ -202,6 +202,15 @@ def test_few_points_are_held_out_in_turns(points: int, turns: int) -> None:
         assert len(judged) == points
 
 
+def test_a_small_class_among_very_many_points_keeps_enough_to_be_cut_up() -> None:
+    codes = (np.arange(120_000) >= 119_400).astype(np.int64)
+    ((fitted, held),) = folds(codes, np.ones(120_000), seed=0, least=96)
+    assert np.bincount(codes[fitted]).min() >= 96
+    assert np.bincount(codes[held]).min() >= 1
+    ((few, _),) = folds(codes, np.ones(120_000), seed=0, least=2)
+    assert len(few) < len(fitted)
+
+
 def test_worths_of_folds_are_pooled_over_their_points() -> None:
     first, second = worth([True, False], 1.0), worth([True, True], 3.0)
     both = pool([first, second], np.array([1.0, 2.0, 1.0, 1.0]))

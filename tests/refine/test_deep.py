@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections import OrderedDict
 from pathlib import Path
 from typing import Any
 
@@ -108,6 +109,25 @@ def test_a_refined_module_is_diagnosed_by_its_own_decision(
         radii = subject.attack(np.arange(len(test_y)))
         assert np.array_equal(radii == 0, found.classes[decided] != test_y)
     assert fit_points(test_x.reshape(-1, 64), (8, 8), loaded).shape == (60, 1, 8, 8)
+
+
+def test_a_block_inside_is_not_taken_for_the_head() -> None:
+    torch.manual_seed(0)
+    inner = nn.Sequential(nn.Linear(4, 6), nn.ReLU(), nn.Linear(6, 6))
+    module = answer_coarsely(
+        nn.Sequential(OrderedDict(inner=inner, bend=nn.Tanh(), head=nn.Linear(6, 4))), [0, 0, 1, 1]
+    )
+    x, y = np.random.default_rng(0).normal(size=(50, 4)), np.arange(50) % 2
+    subject = read_subject(module.double(), x, y)
+    with torch.no_grad():
+        decided = module(torch.tensor(x)).argmax(dim=1).numpy()
+    assert np.array_equal(subject.predict(subject.features), decided)
+
+
+def test_a_refined_module_refuses_labels_of_too_few_classes() -> None:
+    module = answer_coarsely(nn.Sequential(nn.Linear(4, 3), nn.ReLU(), nn.Linear(3, 3)), [0, 1, 2])
+    with pytest.raises(InputError, match="the model decides between 3 classes, got 2"):
+        read_subject(module, np.random.default_rng(0).normal(size=(20, 4)), 2 * (np.arange(20) % 2))
 
 
 def test_radii_of_a_linear_module_are_its_margins_over_the_length_of_its_weights(digits: Any) -> None:

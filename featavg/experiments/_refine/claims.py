@@ -1,4 +1,9 @@
-"""What is claimed of sub-labels on MNIST parity; every comparison takes the end of a bracket that speaks against it."""
+"""What is claimed of sub-labels on MNIST parity.
+
+A comparison with another kind of network takes the ends of both brackets that speak against the claim. Two of a kind,
+whose brackets are equally wide (`auto` and a fixed number, adversarial training on two sorts of labels), are compared
+by the same end.
+"""
 
 from __future__ import annotations
 
@@ -37,11 +42,11 @@ class Found:
 
 
 def parity(
-    arrays: Mapping[str, Array], names: Sequence[str], counts: Sequence[int], followed: Sequence[str]
+    arrays: Mapping[str, Array], names: Sequence[str], counts: Sequence[int], followed: Sequence[str], chosen: int
 ) -> list[Claim]:
-    """All claims of the experiment `refine`."""
+    """All claims of the experiment `refine`; `chosen` is the step at which sub-labels were stopped."""
     found = Found(arrays, names)
-    reached = _time_to_reach(arrays, list(followed), found("seconds", AGAINST))
+    reached = _time_to_reach(arrays, list(followed), chosen)
     return [*_targets(found, reached), *_controls(found), *_surprises(found, counts)]
 
 
@@ -87,7 +92,8 @@ def _targets(found: Found, reached: Array) -> list[Claim]:
             "To become as robust as sub-labels make it, adversarial training takes five times as long.",
             source="the stricter reading of the same target", expected=5.0, tolerance=0.0, relation="at least",
             tolerance_reason="a target",
-            how="CPU seconds at the first moment as robust (Newton estimate) and accurate, over those of sub-labels",
+            how="CPU seconds at the first moment as robust (Newton estimate) and accurate as sub-labels are at theirs, "
+            "over those of sub-labels; the whole course where there is none",
         ),
         Claim.over_seeds(
             found.lead(REFINED, AGAINST),
@@ -145,33 +151,31 @@ def _surprises(found: Found, counts: Sequence[int]) -> list[Claim]:
         ),
         Claim.over_seeds(
             found.lead(REFINED, "discovered 100, trained on"),
-            "Robustness comes early and is trained away.",
+            "Robustness comes early and is trained away at large steps.",
             source="trial runs of the project", expected=0.1, tolerance=0.0, relation="at least",
             tolerance_reason="ten points are a tenth of all images",
-            how=f"difference of {HOW}: chosen moment against 3200 steps at the largest rate",
+            how=f"difference of {HOW}: chosen rate and moment against 3200 steps at the largest rate",
         ),
         Claim.over_seeds(
             found.lead("soft prototypes", REFINED),
-            "A mixture of spheres around the same centers is as robust without any training.",
+            "A mixture of spheres around k-means centers is as robust without any training.",
             source="trial runs of the project", expected=0.0, tolerance=0.03, relation="at least",
-            tolerance_reason=f"{SAMPLING}; three points are a difference", how=f"difference of {HOW}",
+            tolerance_reason=f"{SAMPLING}; three points are a difference",
+            how=f"difference of {HOW}; 10 to 200 centers a class, tuned",
         ),
     ]  # fmt: skip
 
 
-def _time_to_reach(arrays: Mapping[str, Array], followed: list[str], longest: Array) -> Array:
-    """CPU seconds (seed,) at which adversarial training first is as robust and accurate as sub-labels ever are.
+def _time_to_reach(arrays: Mapping[str, Array], followed: list[str], chosen: int) -> Array:
+    """CPU seconds (seed,) at which adversarial training first is as robust and accurate as sub-labels when stopped.
 
-    Robustness by Newton walks at the marks of training; `longest` where it never is.
+    Robustness by Newton walks at the marks of training; the whole course where it never is.
     """
     refined, against = followed.index(REFINED), followed.index(AGAINST)
     robust, clean, seconds = (arrays[f"course_{name}"] for name in ("robust", "clean", "seconds"))
-    times = longest.copy()
-    for seed in range(len(times)):
-        able = clean[seed, refined] >= clean[seed, refined].max() - A_POINT
-        best = int(np.argmax(np.where(able, robust[seed, refined], 0.0)))
-        wanted = robust[seed, refined, best], clean[seed, refined, best]
-        there = (robust[seed, against] >= wanted[0]) & (clean[seed, against] >= wanted[1])
-        if there.any():
-            times[seed] = seconds[seed, against, int(np.argmax(there))]
-    return times
+    mark = int(np.flatnonzero(arrays["marks"] == chosen)[0])
+    there = (robust[:, against] >= robust[:, refined, mark, None]) & (
+        clean[:, against] >= clean[:, refined, mark, None]
+    )
+    first = np.where(there.any(axis=1), there.argmax(axis=1), -1)
+    return np.asarray(seconds[np.arange(len(first)), against, first])

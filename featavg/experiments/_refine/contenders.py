@@ -69,7 +69,8 @@ class Contender:
     def moments(self, arena: Arena, setting: Setting, marks: Sequence[int], radius: float) -> Iterator[Moment]:
         """Train on the points of an arena; `radius` is the target, in the units of the data."""
         found = arena.labels(self.kind, self.count)
-        began = time.process_time() - found.seconds - arena.frame_seconds
+        spent = found.seconds + arena.frame_seconds  # first, since it may find the frame
+        began = time.process_time() - spent
         outputs, rate = len(found.class_of), setting.rate * arena.frame.rate
         width = max(1, self.neurons // outputs)
         if self.start == "random":
@@ -107,7 +108,8 @@ class Prototypes:
         """The one moment there is."""
         count = min(setting.count, int(np.bincount(arena.codes).min()) // 2)
         found = arena.labels("discovered", count)
-        began = time.process_time() - found.seconds - arena.frame_seconds
+        spent = found.seconds + arena.frame_seconds  # first, since it may find the frame
+        began = time.process_time() - spent
         state = at_centers(means(arena.inside, found.labels), 1, arena.seed, setting.strength)
         yield Moment(0, state, found.class_of, time.process_time() - began)
 
@@ -124,7 +126,8 @@ class LinearSVM:
         """The one moment there is; the strength is C on points of mean square length 1."""
         from sklearn.svm import LinearSVC
 
-        began = time.process_time() - arena.frame_seconds
+        spent = arena.frame_seconds
+        began = time.process_time() - spent
         model = LinearSVC(C=setting.strength, dual=False, tol=1e-3).fit(arena.inside, arena.codes)
         w, b = model.coef_[0], float(model.intercept_[0])
         level = 10 * np.abs(arena.inside @ w + b).max()
