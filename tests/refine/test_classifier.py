@@ -170,15 +170,17 @@ def test_no_neuron_is_born_dead_and_the_step_is_stable() -> None:
 
 
 def test_the_state_at_a_mark_is_the_mean_of_the_second_half_whatever_the_other_marks() -> None:
-    """Against gradient descent written down once more: all points at once, every neuron on, one a class."""
+    """Against gradient descent written down once more: all points at once, one neuron a class, some of them off."""
     rng = np.random.default_rng(0)
     x, labels, start = rng.standard_normal((60, 3)), np.arange(60) % 2, at_centers(np.eye(3)[:2], 1, 0)
     w, b, iterates = start.weights.copy(), start.biases.copy(), []
     for _ in range(7):
-        f = x @ w.T + b
-        pull = (np.exp(f) / np.exp(f).sum(axis=1, keepdims=True) - np.eye(2)[labels]) / len(x)
+        z = x @ w.T + b
+        f = np.maximum(z, 0.0)
+        pull = (np.exp(f) / np.exp(f).sum(axis=1, keepdims=True) - np.eye(2)[labels]) * (z >= 0) / len(x)
         w, b = w - 0.5 * pull.T @ x, b - 0.5 * 0.09 * pull.sum(axis=0)
         iterates.append(w)
+    assert 0 < np.mean(z < 0) < 0.5
     (_, third), (_, last) = descend(start, x, labelled(labels), np.ones(60), 0.5, (3, 7), 0)
     np.testing.assert_allclose(third.weights, np.mean(iterates[1:3], axis=0))
     np.testing.assert_allclose(last.weights, np.mean(iterates[3:7], axis=0))
