@@ -39,7 +39,6 @@ from featavg.record import Record
 
 COST = ("long", 3300)
 NEEDS: tuple[str, ...] = ("mnist",)
-ACCURATE, LONG = "coarse, most accurate", "discovered 100, trained on"
 FRONT = np.round(np.arange(0.90, 0.985, 0.0025), 4)  # accuracies at which fronts are drawn
 # Whose courses are drawn over the whole training time; the others stop at their chosen moment.
 FOLLOWED = ("coarse", "coarse loss, start at centers", "true fine labels", "random sub-labels 100", "discovered 10",
@@ -132,8 +131,8 @@ def _entries(config: Config, trials: dict[str, Trials], choices: dict[str, Choic
     """All tuned contenders, the most accurate coarse network, and sub-labels that are trained far too long."""
     entries: list[tuple[str, Rival, Choice]] = [(rival.name, rival, choices[rival.name]) for rival in config.rivals]
     longest = max(trials["discovered 100"].settings, key=lambda setting: setting.rate)
-    entries.append((ACCURATE, COARSE, trials["coarse"].most_accurate()))
-    entries.append((LONG, discovered(100), (longest, config.marks[-1])))
+    entries.append((claims.ACCURATE, COARSE, trials["coarse"].most_accurate()))
+    entries.append((claims.LONG, discovered(100), (longest, config.marks[-1])))
     return entries
 
 

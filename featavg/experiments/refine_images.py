@@ -10,7 +10,7 @@ import numpy as np
 from featavg.arrays import Array
 from featavg.experiments import Progress, record_of
 from featavg.experiments._refine.arena import Arena, Draw, cifar_features, images, pilot_arena, reference_arena
-from featavg.experiments._refine.claims import HELD, Found
+from featavg.experiments._refine.claims import ACCURATE, HELD, Found
 from featavg.experiments._refine.contenders import COARSE, RULES, TRUE, Rival, discovered, trained_against
 from featavg.experiments._refine.drawings import LEAST_SECONDS, front_drawing, pareto
 from featavg.experiments._refine.tournament import (
@@ -30,7 +30,6 @@ from featavg.record import Claim, Drawing, Record
 
 COST = ("long", 1500)
 NEEDS: tuple[str, ...] = ("mnist", "fashion-mnist", "cifar10")
-ACCURATE = "coarse, most accurate"
 # The radius of a data set is the one that its most accurate coarse network of the pilot seed survives so often.
 SHARE = 0.35
 COUNTS = (2, 5, 10, 20, 50, 100, 200)

@@ -16,6 +16,7 @@ from featavg.record import Claim
 
 TARGET = "target of the project"
 REFINED, COARSE, ACCURATE, AGAINST = "discovered 100", "coarse", "coarse, most accurate", "adversarial, coarse"
+LONG = "discovered 100, trained on"
 HOW = "robust accuracy at ℓ2 radius 1.0, summed probabilities; proved for the first, not refuted for the second"
 # How brackets are to be read, for the notes of records.
 HELD = (
@@ -150,7 +151,7 @@ def _surprises(found: Found, counts: Sequence[int]) -> list[Claim]:
             how=f"{HOW.split(';')[0]}, proved: the best fixed number minus auto",
         ),
         Claim.over_seeds(
-            found.lead(REFINED, "discovered 100, trained on"),
+            found.lead(REFINED, LONG),
             "Robustness comes early and is trained away at large steps.",
             source="trial runs of the project", expected=0.1, tolerance=0.0, relation="at least",
             tolerance_reason="ten points are a tenth of all images",
