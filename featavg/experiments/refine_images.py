@@ -28,7 +28,7 @@ from featavg.experiments._refine.tournament import (
 from featavg.experiments._refine.tuning import SLACK, Trials, quantile_radius
 from featavg.record import Claim, Drawing, Record
 
-COST = ("long", 1500)
+COST = ("long", 2000)
 NEEDS: tuple[str, ...] = ("mnist", "fashion-mnist", "cifar10")
 # The radius of a data set is the one that its most accurate coarse network of the pilot seed survives so often.
 SHARE = 0.35

@@ -42,8 +42,8 @@ def diagnose(
 
     Args:
         model: a two-layer ReLU network (`as_network`, scikit-learn's MLPClassifier among them), a `SubclassClassifier`,
-            a linear model with coef_ and intercept_, a torch module with a linear head, or the arrays of a linear head:
-            (weights[, bias]) on features x, or (features, weights[, bias]) with x=None.
+            a linear model with coef_ and intercept_, a torch module with a linear head or from `refine_module`, or the
+            arrays of a linear head: (weights[, bias]) on features x, or (features, weights[, bias]) with x=None.
         x: points (sample, axis), best those it was not trained on.
         y: their labels (sample,).
         sublabels: a finer label for each point, if known; otherwise found on one half and tested on the other.
