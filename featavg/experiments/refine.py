@@ -23,13 +23,12 @@ from featavg.experiments._refine.contenders import (
 from featavg.experiments._refine.drawings import drawings, picture_arrays
 from featavg.experiments._refine.tournament import (
     Choice,
-    Course,
-    Numbers,
+    Entry,
+    Round,
     Rules,
-    auto,
-    followed,
     front,
-    neighbours,
+    names_of,
+    played,
     table,
     tune,
     tuned_neighbours,
@@ -91,29 +90,23 @@ def run(config: Config, progress: Progress) -> Record:
     floor = trials["coarse"].clean.max() - SLACK
     choices = {name: tried.best(config.radius, floor) for name, tried in trials.items()}
     k = tuned_neighbours(pilot, rules, floor)
-    found: list[list[Numbers]] = []
-    courses: list[dict[str, Course]] = []
-    chosen_counts = []
+    entries, rounds = _entries(config, trials, choices), []
     for turn, seed in enumerate(range(config.first_seed, config.first_seed + config.seeds)):
+
+        def told(share: float, name: str, /, turn: int = turn, seed: int = seed) -> None:
+            progress(0.2 + 0.8 * (turn + share) / config.seeds, f"seed {seed}, {name}")
+
         arena = reference_arena(draw, config.samples, config.judged, seed)
-        course: dict[str, Course] = {}
-        for name, rival, choice in _entries(config, trials, choices):
-            course[name] = followed(rival, choice, arena, rules, whole=name in FOLLOWED, both=name in BOTH)
-            progress(0.2 + 0.8 * (turn + len(course) / (len(choices) + 4)) / config.seeds, f"seed {seed}, {name}")
-        shipped, count = auto(arena, rules)
-        found.append([*(one.numbers for one in course.values()), neighbours(k, arena, rules), shipped])
-        courses.append(course)
-        chosen_counts.append(count)
-    names = [*courses[0], f"{k}-NN, attack only", "auto"]
-    arrays = _arrays(config, trials, found, courses)
-    arrays["auto_count"] = np.array(chosen_counts)
+        rounds.append(played(entries, k, arena, rules, told, whole=FOLLOWED, both=BOTH))
+    names = names_of(entries, k)
+    arrays = _arrays(config, trials, rounds)
     arrays |= picture_arrays(arrays, names, list(trials), config.counts, config.widths)
     return record_of(
         config,
         claims=claims.parity(arrays, names, config.counts, FOLLOWED, choices[claims.REFINED][1]),
         arrays=arrays,
         drawings=drawings(names, config.radius, FOLLOWED),
-        notes=(_effort(config.marks), _chosen(_entries(config, trials, choices), k), *NOTES),
+        notes=(_effort(config.marks), _chosen(entries, k), *NOTES),
     )
 
 
@@ -127,23 +120,23 @@ NOTES = (
 )
 
 
-def _entries(config: Config, trials: dict[str, Trials], choices: dict[str, Choice]) -> list[tuple[str, Rival, Choice]]:
+def _entries(config: Config, trials: dict[str, Trials], choices: dict[str, Choice]) -> list[Entry]:
     """All tuned contenders, the most accurate coarse network, and sub-labels that are trained far too long."""
-    entries: list[tuple[str, Rival, Choice]] = [(rival.name, rival, choices[rival.name]) for rival in config.rivals]
+    entries: list[Entry] = [(rival.name, rival, choices[rival.name]) for rival in config.rivals]
     longest = max(trials["discovered 100"].settings, key=lambda setting: setting.rate)
     entries.append((claims.ACCURATE, COARSE, trials["coarse"].most_accurate()))
     entries.append((claims.LONG, discovered(100), (longest, config.marks[-1])))
     return entries
 
 
-def _arrays(
-    config: Config, trials: dict[str, Trials], found: list[list[Numbers]], courses: list[dict[str, Course]]
-) -> dict[str, Array]:
-    arrays = table(found)
+def _arrays(config: Config, trials: dict[str, Trials], rounds: list[Round]) -> dict[str, Array]:
+    arrays = table([one.numbers for one in rounds])
     arrays |= {f"mean_{name}": values.mean(axis=1) for name, values in arrays.items()}
     arrays["marks"] = np.array(config.marks)
+    arrays["auto_count"] = np.array([one.auto_count for one in rounds])
+    taken = [one.courses for one in rounds]
     for name in ("clean", "robust", "seconds"):
-        arrays[f"course_{name}"] = np.array([[getattr(seed[who], name) for who in FOLLOWED] for seed in courses])
+        arrays[f"course_{name}"] = np.array([[getattr(seed[who], name) for who in FOLLOWED] for seed in taken])
     arrays["course"] = arrays["course_robust"].mean(axis=0)
     arrays["front_clean"] = FRONT
     arrays["front"] = np.stack([front(tried, config.radius, FRONT) for tried in trials.values()])
@@ -158,7 +151,7 @@ def _effort(marks: tuple[int, ...]) -> str:
     )
 
 
-def _chosen(entries: list[tuple[str, Rival, Choice]], k: int) -> str:
+def _chosen(entries: list[Entry], k: int) -> str:
     told = [
         f"{name}: rate {setting.rate:g}, strength {setting.strength:g}, prototypes {setting.count}, step {mark}"
         for name, _, (setting, mark) in entries

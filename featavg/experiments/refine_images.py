@@ -13,18 +13,7 @@ from featavg.experiments._refine.arena import Arena, Draw, cifar_features, image
 from featavg.experiments._refine.claims import ACCURATE, HELD, Found
 from featavg.experiments._refine.contenders import COARSE, RULES, TRUE, Rival, discovered, trained_against
 from featavg.experiments._refine.drawings import LEAST_SECONDS, front_drawing, pareto
-from featavg.experiments._refine.tournament import (
-    Choice,
-    Numbers,
-    Rules,
-    auto,
-    followed,
-    front,
-    neighbours,
-    table,
-    tune,
-    tuned_neighbours,
-)
+from featavg.experiments._refine.tournament import Choice, Rules, front, names_of, played, table, tune, tuned_neighbours
 from featavg.experiments._refine.tuning import SLACK, Trials, quantile_radius
 from featavg.record import Claim, Drawing, Record
 
@@ -111,23 +100,21 @@ def _tournament(config: Config, case: Case, progress: Progress) -> tuple[dict[st
     draw = case.draw()
     pilot = pilot_arena(draw, case.samples, case.judged, config.pilot)
     rules, choices, k, trials = _tuned(config, case, pilot, progress)
-    found: list[list[Numbers]] = []
-    counts = []
+    entries = [(name, rival, choice) for name, (rival, choice) in choices.items()]
+    rounds = []
     for turn, seed in enumerate(range(config.first_seed, config.first_seed + config.seeds)):
-        arena = reference_arena(draw, case.samples, case.judged, seed)
-        row: list[Numbers] = []
-        for rival, choice in choices.values():
-            row.append(followed(rival, choice, arena, rules).numbers)
-            progress(0.3 + 0.7 * (turn + len(row) / (len(choices) + 2)) / config.seeds, f"seed {seed}, {rival.name}")
-        shipped, count = auto(arena, rules)
-        found.append([*row, neighbours(k, arena, rules), shipped])
-        counts.append(count)
-    arrays = table(found)
+
+        def told(share: float, name: str, /, turn: int = turn, seed: int = seed) -> None:
+            progress(0.3 + 0.7 * (turn + share) / config.seeds, f"seed {seed}, {name}")
+
+        rounds.append(played(entries, k, reference_arena(draw, case.samples, case.judged, seed), rules, told))
+    arrays = table([one.numbers for one in rounds])
+    counts = [one.auto_count for one in rounds]
     arrays |= {f"pareto_{name}": arrays[name].mean(axis=1) for name in ("clean", "lower", "upper", "seconds")}
     arrays["pareto_seconds"] = np.maximum(arrays["pareto_seconds"], LEAST_SECONDS)
     arrays |= {"auto_count": np.array(counts), "radius": np.array(rules.radius), "marks": np.array(config.marks)}
     arrays |= _pilot_curves(rules, {name: (trials[name], choices[name][1]) for name in case.drawn})
-    return arrays, [*choices, f"{k}-NN, attack only", "auto"], rules
+    return arrays, names_of(entries, k), rules
 
 
 def _tuned(

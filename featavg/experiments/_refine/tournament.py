@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,6 +24,8 @@ MAXIMUM: Readout = "maximum"
 NUMBERS = ("clean", "lower", "upper", "maximum_lower", "maximum_upper", "seconds")
 Numbers = dict[str, float]  # one of each of NUMBERS; NaN where it was not measured
 Choice = tuple[Setting, int]
+Entry = tuple[str, Rival, Choice]
+Told = Callable[[float, str], None]  # the share that is done, and whose turn it was
 
 
 @dataclass(frozen=True)
@@ -111,6 +113,33 @@ def followed(
     network = moment.state.network(arena.frame, 2 * moment.class_of - 1)
     readouts: tuple[Readout, ...] = (rival.readout, MAXIMUM) if both else (rival.readout,)
     return Course(judged(network, accuracy(moment, arena), moment.seconds, arena, rules, readouts), *course)
+
+
+@dataclass(frozen=True)
+class Round:
+    """One seed: the course of every entry, all numbers with k-NN and `auto` last, and the sub-classes auto chose."""
+
+    courses: dict[str, Course]
+    numbers: list[Numbers]
+    auto_count: int
+
+
+def played(
+    entries: Sequence[Entry], k: int, arena: Arena, rules: Rules, told: Told, whole: Sequence[str] = (),
+    both: Sequence[str] = (),
+) -> Round:  # fmt: skip
+    """Train every entry as chosen; those in `whole` to the last moment, those in `both` under two read-outs."""
+    courses: dict[str, Course] = {}
+    for name, rival, choice in entries:
+        courses[name] = followed(rival, choice, arena, rules, whole=name in whole, both=name in both)
+        told(len(courses) / (len(entries) + 2), name)
+    shipped, count = auto(arena, rules)
+    return Round(courses, [*(one.numbers for one in courses.values()), neighbours(k, arena, rules), shipped], count)
+
+
+def names_of(entries: Sequence[Entry], k: int) -> list[str]:
+    """The names of a round's numbers."""
+    return [*(name for name, _, _ in entries), f"{k}-NN, attack only", "auto"]
 
 
 def front(trials: Trials, radius: float, accuracies: Array) -> Array:
