@@ -14,6 +14,7 @@ from featavg.data import ClusterData, ImageData, load_images
 from featavg.model import BinaryNetwork, MulticlassNetwork, TwoLayerNetwork
 from featavg.refine.averages import Averages, averages, centred_means
 from featavg.robustness import robust_radius
+from featavg.threads import one_thread
 from featavg.training import GradientDescent, train
 
 if TYPE_CHECKING:
@@ -67,7 +68,8 @@ def draw(backbone: nn.Module, setting: HeadSetting, seed: int) -> Draw:
     parts, found = (("train", setting.train), ("test", setting.test)), []
     drawn = [load_images(setting.images, part, TASK, samples=samples, seed=seed) for part, samples in parts]  # type: ignore[arg-type]
     for images in drawn:
-        features = extract_features(backbone, channels_first(images.images), batch=100)
+        with one_thread():
+            features = extract_features(backbone, channels_first(images.images), batch=100)
         found.append(feature_data(features, images.cluster, images.center_labels))
     return Draw(found[0], found[1], drawn[1])
 

@@ -12,8 +12,9 @@ from typing import Any, Protocol
 from featavg.errors import InputError
 from featavg.experiments._registry import Experiment, Progress
 from featavg.record import Record, read_record, write_record
-from featavg.record.provenance import current_versions
+from featavg.record.provenance import current_commit, current_versions
 from featavg.record.record import plain_json
+from featavg.threads import one_thread
 
 
 @dataclass(frozen=True)
@@ -49,6 +50,7 @@ def reproduce(
         raise InputError(f"seeds must be at least 1, got {seeds}; 5 or more give confidence intervals worth the name")
     folder = Path(folder)
     check_writable(folder)
+    current_commit()  # asked now, while the files are those that were loaded, and kept for the records
     for experiment in experiments:
         config = experiment.config(seeds, first_seed)
         path = folder / f"{experiment.name}.json"
@@ -58,7 +60,8 @@ def reproduce(
             yield Outcome(record, path, reused=True)
             continue
         start = time.perf_counter()
-        record = experiment.run(config, progress)
+        with one_thread():
+            record = experiment.run(config, progress)
         record = replace(record, seconds=round(time.perf_counter() - start, 3))
         yield Outcome(record, write_record(record, folder), reused=False)
 

@@ -80,7 +80,7 @@ def _start(config: Config, data: ClusterData, seed: int) -> BinaryNetwork:
 
 def _train(config: Config, data: ClusterData, seed: int, times: Array, progress: Progress) -> Trajectory[BinaryNetwork]:
     def tell(done: float, total: float) -> None:
-        number = seed - config.first_seed + np.searchsorted(times, done) / len(times)
+        number = seed - config.first_seed + np.searchsorted(times, done, side="right") / len(times)
         progress(number / config.seeds, f"seed {seed}, time {done:.1e}")
 
     flow = GradientFlow(time=1.0, accuracy=config.accuracy)

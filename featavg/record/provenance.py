@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import platform
 import subprocess
 from functools import cache
 from importlib import metadata
 from pathlib import Path
+
+UNKNOWN = "unknown"
+CHANGES = "+changes"
+# Set while a hook runs, say, these would send git to another repository than the one of the folder.
+ELSEWHERE = ("GIT_DIR", "GIT_WORK_TREE", "GIT_COMMON_DIR", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY")
 
 
 def current_versions() -> dict[str, str]:
@@ -18,20 +24,34 @@ def current_versions() -> dict[str, str]:
 
 
 @cache  # the code that runs was loaded once, and git is asked once
-def current_commit() -> str | None:
-    """Return the commit of the checkout the package runs from, "+changes" if it was edited; None without a checkout."""
-    checkout = Path(__file__).resolve().parents[2]
+def current_commit() -> str:
+    """Return the commit of the checkout the package runs from, with "+changes" if the package was edited since.
+
+    Without a checkout of its own it is "unknown".
+    """
+    return commit_of(Path(__file__).resolve().parents[1])
+
+
+def commit_of(package: Path) -> str:
+    """Return the commit that holds the folder `package`, "+changes" if files in it differ from it, or "unknown".
+
+    New files count as changes; files beside the folder do not.
+    """
     # Installed into a virtual environment inside another project, the package must not name that project's commit.
-    if not (checkout / ".git").exists():
-        return None
+    if not (package.parent / ".git").exists():
+        return UNKNOWN
     try:
-        commit = _git(checkout, "rev-parse", "HEAD")
-        edited = _git(checkout, "status", "--porcelain", "--", "featavg")
+        # Fails where the package merely lies in a checkout of something else, as after `pip install --target`.
+        _git(package, "ls-files", "--error-unmatch", "__init__.py")
+        commit = _git(package, "rev-parse", "HEAD")
+        edited = _git(package, "status", "--porcelain", "--untracked-files=all", "--", ".")
     except (OSError, subprocess.SubprocessError):
-        return None
-    return commit + ("+changes" if edited else "")
+        return UNKNOWN
+    return commit + (CHANGES if edited else "")
 
 
-def _git(checkout: Path, *arguments: str) -> str:
-    command = ["git", "-C", str(checkout), *arguments]
-    return subprocess.run(command, capture_output=True, text=True, check=True, timeout=10).stdout.strip()
+def _git(folder: Path, *arguments: str) -> str:
+    environment = {name: value for name, value in os.environ.items() if name not in ELSEWHERE}
+    command = ["git", "--no-optional-locks", "-C", str(folder), *arguments]
+    answer = subprocess.run(command, env=environment, capture_output=True, text=True, check=True, timeout=10)
+    return answer.stdout.strip()

@@ -54,7 +54,7 @@ class Record:
     notes: tuple[str, ...] = ()
     seconds: float = 0.0
     versions: Mapping[str, str] = field(default_factory=current_versions)
-    commit: str | None = field(default_factory=current_commit)
+    commit: str = field(default_factory=current_commit)
 
     def __post_init__(self) -> None:
         if not re.fullmatch(r"[a-z][a-z0-9_]*", self.name):

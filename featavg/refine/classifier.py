@@ -21,6 +21,7 @@ from featavg.refine.descent import Frame
 from featavg.refine.known import Splitter, read_sublabels
 from featavg.refine.sublabels import Counts, class_codes
 from featavg.robustness import Budget, RadiusBracket
+from featavg.threads import one_thread
 
 
 class SubclassClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -67,6 +68,7 @@ class SubclassClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.max_steps = max_steps
         self.random_state = random_state
 
+    @one_thread()
     def fit(
         self, X: ArrayLike, y: ArrayLike, sublabels: ArrayLike | None = None, sample_weight: ArrayLike | None = None
     ) -> Self:

@@ -20,6 +20,7 @@ from featavg.refine.refined import Progress
 from featavg.refine.subject import Subject, read_subject
 from featavg.refine.sublabels import Counts, discover_sublabels
 from featavg.robustness import Budget
+from featavg.threads import one_thread
 
 ATTACKED = 300
 EXACT = 40
@@ -62,37 +63,38 @@ def diagnose(
     tell(0.0, "reading the model")
     subject = read_subject(model, x, y, head)
     _check(subject)
-    first, second = halves(subject.codes, seed)
-    tell(0.1, "looking for sub-classes")
-    labels, class_of = subclasses(subject, first, second, sublabels, n_subclasses, seed)
-    found, centers = averages_of(subject, second, labels, class_of)
-    rows = second[:ATTACKED]
-    tell(0.3, "attacking")
-    attack = subject.attack(rows)
-    tell(0.4, "searching exact radii")
-    lower, upper = subject.exact(rows[:EXACT], BUDGET)
-    tell(0.6, "training on finer labels")
-    gain = measure_gain(subject, first, second, sublabels, seed)
-    tell(0.9, "trying common directions")
-    return Diagnosis(
-        kind=subject.kind,
-        points=len(subject.codes),
-        accuracy=float(np.mean(subject.predict(subject.features) == subject.codes)),
-        classes=subject.classes,
-        per_class=np.bincount(class_of, minlength=len(subject.classes)),
-        sublabels_given=sublabels is not None,
-        class_of=class_of,
-        row_class=subject.row_class[subject.importance > IMPORTANT * subject.importance.max()],
-        averages=found,
-        flips=flips(subject, rows, attack, centers, class_of, seed),
-        rows=rows,
-        attack=attack,
-        exact_lower=lower,
-        exact_upper=upper,
-        gain=gain,
-        seed=seed,
-        seconds=time.perf_counter() - begun,
-    )
+    with one_thread():
+        first, second = halves(subject.codes, seed)
+        tell(0.1, "looking for sub-classes")
+        labels, class_of = subclasses(subject, first, second, sublabels, n_subclasses, seed)
+        found, centers = averages_of(subject, second, labels, class_of)
+        rows = second[:ATTACKED]
+        tell(0.3, "attacking")
+        attack = subject.attack(rows)
+        tell(0.4, "searching exact radii")
+        lower, upper = subject.exact(rows[:EXACT], BUDGET)
+        tell(0.6, "training on finer labels")
+        gain = measure_gain(subject, first, second, sublabels, seed)
+        tell(0.9, "trying common directions")
+        return Diagnosis(
+            kind=subject.kind,
+            points=len(subject.codes),
+            accuracy=float(np.mean(subject.predict(subject.features) == subject.codes)),
+            classes=subject.classes,
+            per_class=np.bincount(class_of, minlength=len(subject.classes)),
+            sublabels_given=sublabels is not None,
+            class_of=class_of,
+            row_class=subject.row_class[subject.importance > IMPORTANT * subject.importance.max()],
+            averages=found,
+            flips=flips(subject, rows, attack, centers, class_of, seed),
+            rows=rows,
+            attack=attack,
+            exact_lower=lower,
+            exact_upper=upper,
+            gain=gain,
+            seed=seed,
+            seconds=time.perf_counter() - begun,
+        )
 
 
 def _check(subject: Subject) -> None:

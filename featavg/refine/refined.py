@@ -20,6 +20,7 @@ from featavg.refine.descent import Frame, at_random, descend, labelled
 from featavg.refine.subject import Subject, read_subject
 from featavg.refine.sublabels import Counts, class_codes, known_classes
 from featavg.robustness import Budget
+from featavg.threads import one_thread
 
 Progress = Callable[[float, str], None]  # the share that is done, and what comes next
 HELD_OUT = 0.2
@@ -74,17 +75,20 @@ def refine_points(
         raise InputError(f"sublabels must be one for each of {len(points)} points, got shape {known.shape}")
     _check_sizes(labels, len(points))
     learn, judge = held_out_split(labels, seed)
-    tell(0.05, "finding sub-classes and training on them")
-    model = SubclassClassifier(n_subclasses, random_state=seed)
-    model.fit(points[learn], labels[learn], sublabels=None if known is None else known[learn])
-    tell(0.5, "training on the coarse labels")
-    codes = class_codes(labels, len(points), model.classes_)
-    coarse = coarse_network(points[learn], codes[learn], max(1, model.network_.neurons // len(model.classes_)), seed)
-    tell(0.6, "measuring")
-    sides = [read_subject(one, points[judge], labels[judge]) for one in (coarse, model)]
-    compared = _compare(sides[0], sides[1], model, seed, begun)
-    tell(1.0, "done")
-    return Refined(model, coarse, compared)
+    with one_thread():
+        tell(0.05, "finding sub-classes and training on them")
+        model = SubclassClassifier(n_subclasses, random_state=seed)
+        model.fit(points[learn], labels[learn], sublabels=None if known is None else known[learn])
+        tell(0.5, "training on the coarse labels")
+        codes = class_codes(labels, len(points), model.classes_)
+        coarse = coarse_network(
+            points[learn], codes[learn], max(1, model.network_.neurons // len(model.classes_)), seed
+        )
+        tell(0.6, "measuring")
+        sides = [read_subject(one, points[judge], labels[judge]) for one in (coarse, model)]
+        compared = _compare(sides[0], sides[1], model, seed, begun)
+        tell(1.0, "done")
+        return Refined(model, coarse, compared)
 
 
 def held_out_split(y: Names, seed: int) -> tuple[Ints, Ints]:

@@ -16,6 +16,7 @@ from featavg.model import as_network
 from featavg.refine.clustering import METHODS, Method, Space, cluster, embed, means, merge_tiny, nearest
 from featavg.refine.counting import Count, choose_count
 from featavg.refine.quality import silhouette, stability
+from featavg.threads import one_thread
 
 Counts = Literal["auto"] | int | tuple[int, int] | Mapping[Any, int]
 AUTO = (1, 20)
@@ -87,21 +88,22 @@ def discover_sublabels(
     classes = known_classes(y, len(points))
     codes = class_codes(y, len(points), classes)
     ranges = _ranges(n_subclasses, classes, np.bincount(codes))
-    embedded = embed(points, space, seed)
-    labels, counts = np.empty(len(points), dtype=np.int64), []
-    class_of: list[int] = []
-    for c, (low, high) in enumerate(ranges):
-        own = np.flatnonzero(codes == c)
-        counts.append(choose_count(embedded[own], low, high, seed))
-        found = cluster(embedded[own], counts[-1].chosen, method, seed)
-        found = merge_tiny(embedded[own], found, smallest=_smallest(len(own), counts[-1].chosen))
-        labels[own] = found + len(class_of)
-        class_of += [c] * (int(found.max()) + 1)
-    groups = np.array(class_of, dtype=np.int64)
-    return Sublabels(
-        labels, groups, means(points, labels), np.bincount(labels), classes,
-        silhouette(embedded, labels, codes, seed), stability(embedded, groups, codes, method, seed), tuple(counts),
-    )  # fmt: skip
+    with one_thread():
+        embedded = embed(points, space, seed)
+        labels, counts = np.empty(len(points), dtype=np.int64), []
+        class_of: list[int] = []
+        for c, (low, high) in enumerate(ranges):
+            own = np.flatnonzero(codes == c)
+            counts.append(choose_count(embedded[own], low, high, seed))
+            found = cluster(embedded[own], counts[-1].chosen, method, seed)
+            found = merge_tiny(embedded[own], found, smallest=_smallest(len(own), counts[-1].chosen))
+            labels[own] = found + len(class_of)
+            class_of += [c] * (int(found.max()) + 1)
+        groups = np.array(class_of, dtype=np.int64)
+        return Sublabels(
+            labels, groups, means(points, labels), np.bincount(labels), classes,
+            silhouette(embedded, labels, codes, seed), stability(embedded, groups, codes, method, seed), tuple(counts),
+        )  # fmt: skip
 
 
 def hidden_features(model: Any, x: ArrayLike) -> Array:

@@ -107,7 +107,7 @@ def _provenance(record: Record) -> str:
         **{name: json.dumps(value, ensure_ascii=False) for name, value in record.config.items()},
         "seeds used": ", ".join(map(str, record.seeds)),
         "versions": ", ".join(f"{name} {version}" for name, version in record.versions.items()),
-        "commit": record.commit or "not run from a checkout",
+        "commit": record.commit,
         "seconds": number(record.seconds),
     }
     return f"<details><summary>Configuration, seeds, versions</summary>{_terms(facts)}</details>"

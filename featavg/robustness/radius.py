@@ -16,6 +16,7 @@ from featavg.robustness.exact import Answer, Progress, answer
 from featavg.robustness.question import Norm, Question, Readout, ask, codes, part
 from featavg.robustness.search import GAP, Budget
 from featavg.robustness.witness import confirmed
+from featavg.threads import one_thread
 
 
 def robust_radius(
@@ -79,6 +80,7 @@ def targeted_radius(
     return answered(replace(question, rival=rivals), budget, workers, progress, proofs)
 
 
+@one_thread()
 def answered(
     question: Question,
     budget: Budget = Budget(),  # noqa: B008
@@ -130,5 +132,6 @@ def _shared(question: Question, budget: Budget, workers: int, progress: Progress
     return whole
 
 
+@one_thread()
 def _share(question: Question, budget: Budget) -> Answer:
     return answer(question, budget, lambda done, total: None)

@@ -13,6 +13,7 @@ from featavg.arrays import Array, Ints, finite_matrix, labels_among
 from featavg.data import ClusterData, Points
 from featavg.errors import InputError
 from featavg.model import BinaryNetwork, TwoLayerNetwork
+from featavg.threads import one_thread
 from featavg.training.losses import Loss, loss_for
 from featavg.training.motion import CoefficientMotion, PrimalMotion
 from featavg.training.rules import Adam, AdamMemory, GradientDescent, GradientFlow, Rule, check_positive
@@ -77,7 +78,7 @@ def train(
     goals = _goals(rule, save_at)
     moments = (_primal_moments if primal else _coefficient_moments)(network, data, rule, loss, target, goals, dtype)
     # A step size that diverges is told once, by a DivergenceWarning, and not by every operation it passes through.
-    with np.errstate(over="ignore", invalid="ignore"):
+    with one_thread(), np.errstate(over="ignore", invalid="ignore"):
         return _collect(network, data, loss, target, moments, goals, primal, progress)
 
 

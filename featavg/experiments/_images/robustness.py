@@ -23,6 +23,7 @@ from featavg.experiments._images.gaps import NETWORKS, Found, Published
 from featavg.experiments._images.pixels import two_layer
 from featavg.record import Claim, Record
 from featavg.robustness import RadiusBracket
+from featavg.threads import one_thread
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -94,9 +95,6 @@ class Images:
 
 def measure(config: ImageSetting, subject: Subject, progress: Progress) -> Found:
     """Train and attack a pair of networks for each seed: arrays whose first axis is the seed, and pictures of one."""
-    import torch
-
-    torch.set_num_threads(1)
     train, test = _load(config, "train"), _load(config, "test")
     rows: list[Found] = []
     for number in range(config.seeds):
@@ -104,7 +102,9 @@ def measure(config: ImageSetting, subject: Subject, progress: Progress) -> Found
         def tell(done: float, what: str, number: int = number) -> None:
             progress((number + done) / config.seeds, f"seed {config.first_seed + number}, {what}")
 
-        rows.append(_measure_seed(config, subject, train, test, config.first_seed + number, tell))
+        with one_thread():
+            rows.append(_measure_seed(config, subject, train, test, config.first_seed + number, tell))
+        tell(1.0, "done")
     pictures = {name: rows[0][name] for name in PICTURES}
     return {name: np.stack([row[name] for row in rows]) for name in rows[0] if name not in PICTURES} | pictures
 

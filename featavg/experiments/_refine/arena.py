@@ -17,6 +17,7 @@ from featavg.model.network import coarse_labels
 from featavg.refine.clustering import embed
 from featavg.refine.descent import Frame
 from featavg.refine.known import Splitter
+from featavg.threads import one_thread
 
 Kind = Literal["coarse", "true", "discovered", "random"]
 Draw = Callable[[Part, int, int], Points]  # (part, samples, seed)
@@ -125,7 +126,8 @@ def cifar_features(task: str) -> Draw:
         from featavg.deep.pretrained import cifar_backbone
 
         found = load_images("cifar10", part, task, samples=samples, seed=seed)
-        features = extract_features(cifar_backbone(), channels_first(found.images), batch=200)
+        with one_thread():
+            features = extract_features(cifar_backbone(), channels_first(found.images), batch=200)
         return feature_data(features, found.cluster, found.center_labels)
 
     return draw

@@ -133,8 +133,9 @@ def played(
     for name, rival, choice in entries:
         courses[name] = followed(rival, choice, arena, rules, whole=name in whole, both=name in both)
         told(len(courses) / (len(entries) + 2), name)
-    shipped, count = auto(arena, rules)
-    return Round(courses, [*(one.numbers for one in courses.values()), neighbours(k, arena, rules), shipped], count)
+    nearest, (shipped, count) = neighbours(k, arena, rules), auto(arena, rules)
+    told(1.0, "auto")
+    return Round(courses, [*(one.numbers for one in courses.values()), nearest, shipped], count)
 
 
 def names_of(entries: Sequence[Entry], k: int) -> list[str]:

@@ -13,6 +13,7 @@ from featavg.arrays import Array, Bools
 from featavg.robustness.attacks.field import Field
 from featavg.robustness.bracket import RadiusBracket
 from featavg.robustness.question import Norm, Question, Readout, ask
+from featavg.threads import one_thread
 
 # A witness on the boundary may miss it by rounding; it is then pushed out by the least of these that fools.
 PUSHES = (0.0, 1e-14, 1e-12, 1e-10, 1e-8, 1e-6)
@@ -50,6 +51,7 @@ class Attack(ABC):
         """Attack `model` at the points x (sample, axis) with labels y (sample,)."""
         return self.on(ask(model, x, y, norm=norm, readout=readout, box=box))
 
+    @one_thread()
     def on(self, question: Question) -> RadiusBracket:
         """Attack a question that was already asked."""
         field = Field.of(question)

@@ -14,6 +14,7 @@ from featavg.robustness.attacks.awake import nth_party
 from featavg.robustness.attacks.base import Attack, Found, shorter
 from featavg.robustness.attacks.field import Field
 from featavg.robustness.question import Norm, Readout, ask
+from featavg.threads import one_thread
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,7 +77,8 @@ class UniversalDirection(Attack):
         # The part of a given direction that no neuron sees counts in its length, since all points take the same step.
         whole = 1.0 if self.direction is None else field.ball.norm(np.atleast_2d(np.asarray(self.direction))).max()
         steps = np.asarray(sizes, dtype=np.float64) / whole
-        return np.array([field.fooled(field.inside(-step * ray)).mean() for step in steps])
+        with one_thread():
+            return np.array([field.fooled(field.inside(-step * ray)).mean() for step in steps])
 
 
 def _pairs(field: Field) -> list[Array]:

@@ -1,0 +1,191 @@
+"""Every experiment, at a tiny size and without a network: what it returns is a whole record that can be drawn."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from featavg.data.sources import Content, ImageSet
+from featavg.experiments import Registry, refine_images, theorem_setting
+from featavg.experiments._refine import tournament
+from featavg.experiments._registry import Experiment
+from featavg.figures import draw
+from featavg.record import Record, read_record, write_record
+from featavg.record.record import plain_json
+from featavg.refine import SubclassClassifier
+
+NAMES = Registry().names
+IMAGES = {"train": 260, "test": 60}  # of each set, in place of the tens of thousands
+
+
+@dataclass(frozen=True)
+class Tiny:
+    """The smallest configuration that still goes through everything, two seeds of it.
+
+    `missing` matches the arrays in which a number may be missing (NaN) or unbounded, with the reason beside it.
+    """
+
+    config: dict[str, Any]
+    missing: dict[str, str] = field(default_factory=dict)
+
+
+PAPER = {"clusters": 4, "dim": 120, "samples": 40, "neurons_per_class": 2, "steps": 30}
+HEADS = {"train": 120, "test": 60, "steps": 200, "radius_points": 10}
+ATTACKED = {"moments": (1, 2), "reach": 6.0, "ball_radii": (0.5, 1.0), "grid": 9, "points": 8, "time_points": 4,
+            "control_points": 4, "references": 30, "steps": 8, "ball_steps": 4}  # fmt: skip
+CNN = {**ATTACKED, "images": 200, "hidden": 32, "moments": (1, 6), "learning_rate": 0.002, "neurons": 20,
+       "marks": (5, 20), "exact_points": 4}  # fmt: skip
+UNFOOLED = {
+    r"(coarse|fine)_(pgd|transfer|feature_direction|boundary_walk|pixel_walk)|control": "infinite: nothing was found"
+}
+NOT_ASKED = {r"(mean_)?(\w+_)?maximum_(lower|upper)": "NaN for a contender that is not read out by its maximum"}
+FRONT = {r"(\w+_)?fronts?": "NaN at an accuracy that no trial reached"}
+
+TINY = {
+    "averaging": Tiny(PAPER),
+    "cifar_features": Tiny(HEADS),
+    "cifar_robustness": Tiny({**ATTACKED, "width": 4, "images": 200, "moments": (1, 4), "steps": 16}, UNFOOLED),
+    "decoupling": Tiny({**PAPER, "flow_moments": 7}),
+    "diagnosis": Tiny({"trials": 2, "dim": 40, "samples": 160, "gaussian_samples": 60, "gaussian_dims": (2,)}),
+    "dimension": Tiny({**PAPER, "dims": (120, 10**9)}),
+    "dynamics": Tiny(PAPER),
+    "fashion_robustness": Tiny(CNN, UNFOOLED),
+    "ideal": Tiny({"clusters": 4, "dim": 16}),
+    "linf": Tiny({"clusters": 4, "dim": 16, "samples": 80, "test_points": 3}),
+    "mnist_robustness": Tiny(CNN, UNFOOLED),
+    "readouts": Tiny({**PAPER, "test_points": 5, "bracketed_points": 2}),
+    "refine": Tiny(
+        {"samples": 220, "judged": 30, "points": 4, "maximum_points": 2, "marks": (2, 4), "counts": (2, 10, 100),
+         "widths": (50,)}, FRONT | NOT_ASKED,
+    ),
+    "refine_images": Tiny({"points": 3, "maximum_points": 2, "marks": (2, 4)}, FRONT | NOT_ASKED),
+    "refine_why": Tiny({"dim": 30, "samples": 60, "marks": (5, 50), "test_points": 5}),
+    "robustness": Tiny({**PAPER, "test_points": 20, "pgd_points": 10}),
+    "scaling": Tiny({"clusters": (4, 6), "dims": (3072, 10**6), "points_per_cluster": 10, "test_points": 5}),
+    "theorem_setting": Tiny({"moments": 5, "halving_samples": 32}),
+    "transfer": Tiny({**HEADS, "steps": 1000, "attacked": 4, "attack_steps": 8, "walk_steps": 2}, UNFOOLED),
+    "universal": Tiny({**PAPER, "splits": (2, 1)}),
+    "usefulness": Tiny({"points": 500, "radius_points": 10}),
+    "usefulness_cifar": Tiny(HEADS),
+}  # fmt: skip
+
+
+def synthetic(image_set: ImageSet, part: str) -> list[bytes]:
+    """Noisy copies of ten random pictures in the official layout of a set, one in ten of each class."""
+    labels = (np.arange(IMAGES[part]) % 10).astype(np.uint8)
+    pictures = np.random.default_rng(0).uniform(60, 195, (10, *image_set.shape))
+    noise = np.random.default_rng(len(labels)).normal(0, 20, (len(labels), *image_set.shape))
+    pixels = np.clip(pictures[labels] + noise, 0, 255).astype(np.uint8)
+    if image_set.layout == "cifar":
+        channels_first = pixels.transpose(0, 3, 1, 2).reshape(len(labels), -1)
+        return [np.column_stack([labels, channels_first]).tobytes()]
+    return [_idx(pixels), _idx(labels)]
+
+
+def _idx(values: np.ndarray) -> bytes:
+    return bytes([0, 0, 8, values.ndim]) + np.array(values.shape, dtype=">u4").tobytes() + values.tobytes()
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> set[str]:
+    """Synthetic images in place of what the cache or a download would give, and which sets were asked for."""
+    names: set[str] = set()
+
+    def contents(image_set: ImageSet, wanted: tuple[Content, ...], *_: Any) -> list[bytes]:
+        names.add(image_set.name)
+        return synthetic(image_set, "train" if wanted == image_set.train else "test")
+
+    monkeypatch.setattr("featavg.data.images._contents", contents)
+    return names
+
+
+@pytest.fixture
+def small(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
+    """What a configuration cannot make small: an empty cache, another backbone, a few points, a hasty estimator."""
+    from featavg.deep import SmallCNN
+
+    monkeypatch.setenv("FEATAVG_CACHE", str(tmp_path / "cache"))
+    backbone = SmallCNN(10, shape=(3, 32, 32), hidden=24, seed=0).eval()
+    monkeypatch.setattr("featavg.deep.efficientnet.imagenet_backbone", lambda: backbone)
+    monkeypatch.setattr(theorem_setting.Config, "samples", 64)
+    monkeypatch.setattr(tournament, "SubclassClassifier", partial(SubclassClassifier, 5, max_steps=20))
+    for key, case in refine_images.CASES.items():
+        few = {"samples": 100, "judged": 60, "counts": (2, 10, 20)}
+        monkeypatch.setitem(refine_images.CASES, key, replace(case, **few))
+
+
+def tiny(name: str) -> Tiny:
+    if name not in TINY:
+        pytest.fail(f"the experiment {name!r} has no tiny configuration; add one to TINY in {__file__}", pytrace=False)
+    return TINY[name]
+
+
+@pytest.fixture
+def two_threads() -> Iterator[None]:
+    """Threads of torch that the caller has set, and finds again."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    yield
+    after = torch.get_num_threads()
+    torch.set_num_threads(before)
+    assert after == 2
+
+
+@pytest.mark.usefixtures("small", "two_threads")
+@pytest.mark.parametrize("name", NAMES)
+def test_a_tiny_run_is_a_whole_record(name: str, asked: set[str], tmp_path: Any) -> None:
+    size, experiment, told = tiny(name), Registry()[name], [0.0]
+    config = experiment.module.Config(**{"seeds": 2, "first_seed": 1001, **size.config})
+    made = experiment.run(config, lambda fraction, what="", /: told.append(fraction))
+    assert told == sorted(told), "progress goes backwards"
+    assert told[-1] == pytest.approx(1)
+    assert asked == set(experiment.needs)
+    record = read_record(write_record(made, tmp_path))
+    _is_as_made(record, made)
+    _is_of(record, experiment, config)
+    _claims_are_whole(record)
+    _numbers_are_there(record, size.missing)
+    assert record.drawings
+    for drawing in record.drawings:
+        assert draw(drawing, record.arrays).get_label() == drawing.caption
+
+
+def test_no_tiny_configuration_is_left_over() -> None:
+    assert set(TINY) <= set(NAMES)
+
+
+def _is_as_made(record: Record, made: Record) -> None:
+    plain = ("name", "title", "config", "seeds", "claims", "drawings", "notes", "versions", "commit")
+    assert [getattr(record, part) for part in plain] == [getattr(made, part) for part in plain]
+    assert set(record.arrays) == set(made.arrays)
+    for name, values in made.arrays.items():
+        np.testing.assert_array_equal(record.arrays[name], values, err_msg=name)
+
+
+def _is_of(record: Record, experiment: Experiment, config: Any) -> None:
+    assert (record.name, record.title) == (experiment.name, experiment.title)
+    assert record.config == plain_json(asdict(config), "config")
+    assert record.seeds == (1001, 1002)
+
+
+def _claims_are_whole(record: Record) -> None:
+    """A claim without a number is refused where it is made; here: it says how, and its interval is not the line."""
+    assert record.claims
+    for claim in record.claims:
+        assert all(map(math.isfinite, (claim.expected, claim.measured, claim.tolerance, *claim.interval))), claim.text
+        assert claim.how.strip(), claim.text
+
+
+def _numbers_are_there(record: Record, missing: dict[str, str]) -> None:
+    for name, values in record.arrays.items():
+        assert values.size, f"{name} is empty"
+        if values.dtype.kind == "f" and not any(re.fullmatch(pattern, name) for pattern in missing):
+            assert np.isfinite(values).all(), f"{name} holds numbers that are not finite"
