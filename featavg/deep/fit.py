@@ -18,6 +18,7 @@ from torch.nn import functional
 from featavg.arrays import Ints, labels_among
 from featavg.deep.checkpoints import EpochLog, load_run, run_identity, save_run
 from featavg.deep.images import as_images, as_pixels, outputs_of
+from featavg.deep.onednn import safe_backward
 from featavg.deep.recipe import Recipe, augment
 from featavg.errors import InputError
 
@@ -150,7 +151,8 @@ class _Run:
         outputs = self.module(pixels)
         loss = _loss(outputs, self.y[rows], self.recipe.label_smoothing)
         self.optimiser.zero_grad()
-        loss.backward()  # type: ignore[no-untyped-call]
+        with safe_backward(self.module):
+            loss.backward()  # type: ignore[no-untyped-call]
         self.optimiser.step()
         self.steps += 1
         return float(loss.detach()), int((decisions(outputs.detach()) == self.y[rows]).sum())

@@ -13,6 +13,7 @@ from torch import Tensor
 from featavg.arrays import Array
 from featavg.deep.attacks.checks import counted, levelling, randomness
 from featavg.deep.attacks.field import Field, finite_rows, rows_where
+from featavg.deep.attacks.witnesses import push_over
 from featavg.deep.question import DeepQuestion
 from featavg.robustness import RadiusBracket
 
@@ -58,6 +59,7 @@ class DeepAttack(ABC):
 
     def _bracket(self, question: DeepQuestion, witness: Array, flags: tuple[str, ...]) -> RadiusBracket:
         # The search is not believed: what the question itself does not call fooled is no witness.
+        witness = push_over(question, witness, self.reach)
         whole = np.asarray(np.isfinite(witness).all(axis=1))
         points = np.where(whole[:, None], witness, question.x)
         found = whole & question.fooled(points)

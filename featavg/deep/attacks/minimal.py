@@ -8,7 +8,7 @@ tuned to the data.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import cos, pi
+from math import cos, log2, pi
 from typing import ClassVar
 
 import torch
@@ -16,7 +16,7 @@ from torch import Tensor
 
 from featavg.deep.attacks.base import DeepAttack, Found
 from featavg.deep.attacks.checks import counted
-from featavg.deep.attacks.field import Field
+from featavg.deep.attacks.field import Field, finite_rows, rows_where
 from featavg.errors import InputError
 
 # First and last step, and first and last change of the radius, as shares of it; in between they fall by a cosine.
@@ -24,6 +24,8 @@ STEP, LAST_STEP = 0.5, 0.02
 CHANGE, LAST_CHANGE = 0.1, 0.002
 # A flat margin must not send a perturbation to infinity.
 LARGEST = 1e6
+# A ray that is still on the own side is followed to 2·4^19 times the distance by its linearisation, which fills a box.
+FAR, FINE_HALVINGS = 20, 24
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,6 +53,8 @@ class MinimalNorm(DeepAttack):
             length = torch.nan_to_num(field.ball.norm(best), nan=1.0)
             around = field.inside(field.ball.random(field.x, length, generator))
             best, _ = shrink(field, around, best, self.steps)
+        missed = rows_where(~finite_rows(best))
+        best[missed] = step_over(field.take(missed))
         return Found(field.shorter(best, field.first_along(best)), counted("zero gradient", flat))
 
 
@@ -74,7 +78,9 @@ def shrink(field: Field, delta: Tensor, best: Tensor, steps: int) -> tuple[Tenso
         smaller = torch.minimum(radius, shortest) * (1 - change)
         # A pass that starts again has no radius of its own yet and takes the best one.
         larger = torch.where(radius.isinf(), shortest, radius * (1 + change))
-        linear = length + margin / slope.clamp(min=1e-30)
+        # Longer from step to step, or rounding could hold a point just before a straight boundary for ever.
+        beyond = 1 + min(torch.finfo(length.dtype).eps * 2.0**count, CHANGE)
+        linear = (length + margin / slope.clamp(min=1e-30)) * beyond
         radius = torch.where(lost, smaller, torch.where(shortest.isinf(), linear, larger)).clamp(max=LARGEST)
         stride = _cosine(STEP, LAST_STEP, count / steps) * radius
         moved = field.inside(delta - stride[:, None] * ball.steepest(gradient))
@@ -82,6 +88,19 @@ def shrink(field: Field, delta: Tensor, best: Tensor, steps: int) -> tuple[Tenso
     won = field.fooled(delta) & (ball.norm(delta) < shortest)
     best[won] = delta[won]
     return best, flat
+
+
+def step_over(field: Field) -> Tensor:
+    """The boundary on the steepest ray from x, first where the margin is 0 by its linearisation, then ever farther.
+
+    Of a linear network it is the nearest point of the boundary, in a box too: (sample, axis), NaN where none is met.
+    """
+    margin, gradient = field.gradients(field.at_rest)
+    slope = field.ball.dual_norm(gradient)
+    rays = -(margin / slope)[:, None] * field.ball.steepest(gradient)  # NaN where the margin is flat
+    small = torch.finfo(rays.dtype).eps
+    near = [1 + small * 4.0**power for power in range(int(-log2(small) / 2))]
+    return field.first_along(rays, [1.0, *near, *(2 * 4.0**power for power in range(FAR))], FINE_HALVINGS)
 
 
 def _cosine(first: float, last: float, done: float) -> float:
