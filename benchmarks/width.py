@@ -15,7 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.neural_network import MLPClassifier
 
 import featavg as fa
-from featavg.data import ImageData, load_images
+from featavg.data import Dataset, load_images
 from featavg.record import Claim, Drawing, Record, write_record
 
 WIDTHS = (20, 60, 200)
@@ -25,7 +25,7 @@ TRAINING_POINTS = 10_000
 POINTS = 1000  # test points for the narrow networks, a tenth of them for the wide one
 
 
-def network(data: ImageData, width: int) -> MLPClassifier:
+def network(data: Dataset, width: int) -> MLPClassifier:
     """A scikit-learn classifier as a user would train it."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)

@@ -11,6 +11,8 @@ from .analysis import gradient_norms as gradient_norms
 from .analysis import normalized_margin as normalized_margin
 from .analysis import reconstruct as reconstruct
 from .data import ClusterData as ClusterData
+from .data import Dataset as Dataset
+from .data import Labels as Labels
 from .data import Points as Points
 from .data import load_images as load_images
 from .data import read_points as read_points
@@ -18,11 +20,13 @@ from .data import sample_clusters as sample_clusters
 from .errors import InputError as InputError
 from .model import BinaryNetwork as BinaryNetwork
 from .model import MulticlassNetwork as MulticlassNetwork
+from .model import Network as Network
 from .model import as_network as as_network
 from .model import averaging_network as averaging_network
 from .model import decoupled_network as decoupled_network
 from .model import filtered_network as filtered_network
 from .model import load_network as load_network
+from .model import register_adapter as register_adapter
 from .model import save_network as save_network
 from .refine import Diagnosis as Diagnosis
 from .refine import SubclassClassifier as SubclassClassifier

@@ -156,7 +156,7 @@ def diagnose(
     """
     from featavg.commands.data import read_data
     from featavg.commands.models import fit_points, read_model
-    from featavg.commands.outputs import check_place, write_whole
+    from featavg.files import check_place, write_whole
     from featavg.refine import diagnose as examine
     from featavg.terminal import Working, plain_table, show
 
@@ -196,7 +196,7 @@ def refine(
     featavg.load_classifier, or give it to `featavg diagnose`.
     """
     from featavg.commands.data import read_data
-    from featavg.commands.outputs import check_place, write_whole
+    from featavg.files import check_place, write_whole
     from featavg.refine import refine_points, save_classifier
     from featavg.terminal import Working, plain_table, show
 

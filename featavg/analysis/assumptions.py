@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from featavg.data import ClusterData
-from featavg.model import TwoLayerNetwork
+from featavg.data import Dataset
+from featavg.model import Network
 from featavg.training import GradientDescent
 
 
@@ -33,12 +33,12 @@ class Assumption:
 
 
 def assumptions(
-    data: ClusterData,
+    data: Dataset,
     *,
     neurons_per_class: int = 5,
     rule: GradientDescent | None = None,
     scale: float | None = None,
-    network: TwoLayerNetwork | None = None,
+    network: Network | None = None,
 ) -> tuple[Assumption, ...]:
     """Compare a setting with Assumptions 1 to 3 of the paper.
 

@@ -7,12 +7,12 @@ from numpy.typing import ArrayLike
 from scipy.special import betaincc
 
 from featavg.arrays import Array, Ints, finite_matrix
-from featavg.data import ClusterData
+from featavg.data import Dataset
 from featavg.errors import InputError
-from featavg.model import BinaryNetwork, MulticlassNetwork, TwoLayerNetwork
+from featavg.model import Network
 
 
-def alignment(network: TwoLayerNetwork, centers: ArrayLike) -> Array:
+def alignment(network: Network, centers: ArrayLike) -> Array:
     """Cosine of every neuron with every feature, ⟨w_r, μ_j⟩/(‖w_r‖‖μ_j‖): (neuron, cluster); 0 for a zero neuron.
 
     >>> import featavg as fa
@@ -29,20 +29,20 @@ def cosines(left: Array, right: Array) -> Array:
     return _unit(left) @ _unit(right).T
 
 
-def equivalent_weights(network: TwoLayerNetwork, groups: int) -> Array:
+def equivalent_weights(network: Network, groups: int) -> Array:
     """Mean weight of consecutive groups of neurons: (group, axis), as the paper compares wide heads with features.
 
     A k-class network has one group a class; a binary one is cut into `groups` equal parts, positive neurons first.
     """
-    if isinstance(network, MulticlassNetwork):
-        return np.stack([network.weights[network.neuron_class == j].mean(axis=0) for j in range(network.classes)])
+    if network.output_count > 1:
+        return np.stack([network.weights[network.neuron_class == j].mean(axis=0) for j in range(network.output_count)])
     if network.neurons % groups:
         raise InputError(f"{network.neurons} neurons cannot be cut into {groups} equal groups; choose a divisor")
     order = np.argsort(-network.neuron_class, kind="stable")
     return network.weights[order].reshape(groups, -1, network.weights.shape[1]).mean(axis=1)
 
 
-def averaging_index(network: TwoLayerNetwork, data: ClusterData) -> Array:
+def averaging_index(network: Network, data: Dataset) -> Array:
     """((Σ_{j in J_s} max(λ_j, 0))² / Σ_j λ_j² − 1)/(|J_s| − 1) of each neuron: 1 averages, 0 is decoupled.
 
     λ_j are the neuron's coefficients in μ_j/‖μ_j‖, s its coarse class; NaN where the class has a single feature or
@@ -65,7 +65,7 @@ def averaging_index(network: TwoLayerNetwork, data: ClusterData) -> Array:
     return np.where((size > 1) & (total > 0), index, np.nan)
 
 
-def averaging_p_value(network: TwoLayerNetwork, data: ClusterData) -> Array:
+def averaging_p_value(network: Network, data: Dataset) -> Array:
     """Chance that a random direction in the span of its class's features is as close to their average: (neuron,).
 
     There cos² to the average is Beta(½, (|J_s| − 1)/2), and half of all directions have a negative cosine. With two
@@ -93,8 +93,8 @@ def averaging_p_value(network: TwoLayerNetwork, data: ClusterData) -> Array:
     return values
 
 
-def _coarse_class(network: TwoLayerNetwork, data: ClusterData) -> Ints:
-    if isinstance(network, BinaryNetwork):
+def _coarse_class(network: Network, data: Dataset) -> Ints:
+    if network.output_count == 1:
         return network.neuron_class
     return data.center_labels[network.neuron_class]
 

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from featavg.arrays import Array
-from featavg.data import ClusterData
+from featavg.data import Dataset
 from featavg.errors import InputError
-from featavg.model import TwoLayerNetwork
 from featavg.training import Trajectory
 
 
@@ -21,7 +20,7 @@ class Decomposition:
     noise: Array  # (time, neuron, sample)  σ
 
 
-def decompose(trajectory: Trajectory[TwoLayerNetwork], data: ClusterData) -> Decomposition:
+def decompose(trajectory: Trajectory, data: Dataset) -> Decomposition:
     """Read the paper's coefficients off a run: λ_rj = α‖μ_j‖² Σ_i S_ij C_ir and σ_ri = ‖ξ_i‖² C_ir.
 
     (S_ij says whether sample i carries feature j.) A primal run has no coefficients C; it is decomposed by least
@@ -40,7 +39,7 @@ def decompose(trajectory: Trajectory[TwoLayerNetwork], data: ClusterData) -> Dec
     return Decomposition(feature, _square_norms(data.noise) * coefficients)
 
 
-def decompose_weights(growth: Array, data: ClusterData) -> Decomposition:
+def decompose_weights(growth: Array, data: Dataset) -> Decomposition:
     """Solve for λ and σ from the growth of the weights (..., neuron, axis) alone, by least squares.
 
     Unique while centers and noises are linearly independent: dim >= clusters + samples, noise > 0.
@@ -59,7 +58,7 @@ def decompose_weights(growth: Array, data: ClusterData) -> Decomposition:
     return Decomposition(solved[..., : data.clusters], solved[..., data.clusters :])
 
 
-def reconstruct(parts: Decomposition, data: ClusterData) -> Array:
+def reconstruct(parts: Decomposition, data: Dataset) -> Array:
     """Σ_j λ_j μ_j/‖μ_j‖² + Σ_i σ_i ξ_i/‖ξ_i‖²: (time, neuron, axis)."""
     noise = data.noise
     features = parts.feature @ (data.centers / _square_norms(data.centers)[:, None])

@@ -7,12 +7,12 @@ from numpy.typing import ArrayLike
 from scipy.special import expit
 
 from featavg.arrays import Array
-from featavg.model import BinaryNetwork, MulticlassNetwork, TwoLayerNetwork
+from featavg.model import Network
 from featavg.training import Trajectory
 from featavg.training.losses import LOSSES
 
 
-def activation_stability(trajectory: Trajectory[TwoLayerNetwork]) -> tuple[Array, Array]:
+def activation_stability(trajectory: Trajectory) -> tuple[Array, Array]:
     """Share of (neuron, point) pairs that are on, own class (Lemma 3: all) and other class: two (time,)."""
     network = trajectory.initial
     own = network.targets(trajectory.data)[:, None] == network.neuron_class
@@ -20,7 +20,7 @@ def activation_stability(trajectory: Trajectory[TwoLayerNetwork]) -> tuple[Array
     return np.array([a[own].mean() for a in active]), np.array([a[~own].mean() for a in active])
 
 
-def derivative_balance(trajectory: Trajectory[TwoLayerNetwork]) -> Array:
+def derivative_balance(trajectory: Trajectory) -> Array:
     """max_i |ℓ'_i| / min_i |ℓ'_i| over the training points: (time,). Bounded by a constant in the paper's Lemmas.
 
     For one output |ℓ'| = σ(−y f); for several it is 1 − softmax_y.
@@ -28,24 +28,23 @@ def derivative_balance(trajectory: Trajectory[TwoLayerNetwork]) -> Array:
     return np.array([_spread(trajectory, t) for t in range(len(trajectory))])
 
 
-def _spread(trajectory: Trajectory[TwoLayerNetwork], t: int) -> float:
+def _spread(trajectory: Trajectory, t: int) -> float:
     network, data = trajectory.at(t), trajectory.data
-    if isinstance(network, BinaryNetwork):
+    if network.output_count == 1:
         slopes = expit(-trajectory.margins[t])
     else:
-        assert isinstance(network, MulticlassNetwork)
         derivative = LOSSES["cross-entropy"].derivative(network.outputs(data.x), data.cluster)
         slopes = -derivative[np.arange(len(data)), data.cluster]
     return float(slopes.max() / max(slopes.min(), np.finfo(np.float64).tiny))
 
 
-def normalized_margin(network: TwoLayerNetwork, x: ArrayLike, target: ArrayLike) -> float:
+def normalized_margin(network: Network, x: ArrayLike, target: ArrayLike) -> float:
     """min_i margin_i / ‖(W, b)‖: the margin of the network scaled to norm 1 (its first layer is 1-homogeneous)."""
     size = np.sqrt((network.weights**2).sum() + (network.biases**2).sum())
     return float(network.margins(x, target).min() / size)
 
 
-def gradient_norms(network: BinaryNetwork, x: ArrayLike) -> Array:
+def gradient_norms(network: Network, x: ArrayLike) -> Array:
     """‖∇f(x)‖ / |f(x)|, the gradient of the network rescaled to equal margin 1 at each point: (sample,).
 
     Its inverse is the distance to the boundary if f were linear: the larger, the more fragile; infinite at a tie.

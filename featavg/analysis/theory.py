@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from scipy.special import lambertw, ndtr
 
 from featavg.arrays import Array
-from featavg.data import ClusterData
+from featavg.data import Dataset
 from featavg.errors import InputError
 
 
@@ -28,7 +28,7 @@ class Setting:
     positive: int | None = None  # |J+|, half of k unless told
 
     @classmethod
-    def of(cls, data: ClusterData) -> Setting:
+    def of(cls, data: Dataset) -> Setting:
         """Read the setting off a sample; its centers must be orthogonal and of norm √d."""
         gram = data.centers @ data.centers.T
         if not np.allclose(gram, data.dim * np.eye(data.clusters), rtol=1e-6, atol=1e-6 * data.dim):

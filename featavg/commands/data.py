@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from featavg.arrays import Array
-from featavg.data import LabelledData, load_images, read_points
-from featavg.data.labelled import Names, labelled_data
+from featavg.data import Dataset, Names, dataset, load_images, read_points
 from featavg.data.sources import CATALOGUE, Progress
 from featavg.errors import InputError
 
@@ -60,10 +59,10 @@ def read_data(
     else:
         data = read_points(name, label, column)
     if file is not None:
-        return Named(data.x, data.labels, read_concepts(file, len(data)), data.shape)
-    known = sublabels != NONE and data.sublabels is not None
-    names = np.array(data.subclass_names, dtype=object)[data.known_sublabels()] if known else None
-    return Named(data.x, data.labels, names, data.shape)
+        return Named(data.x, data.y, read_concepts(file, len(data)), data.shape)
+    fine = data.fine if sublabels != NONE else None
+    names = None if fine is None else np.array(data.fine_names, dtype=object)[fine.codes]
+    return Named(data.x, data.y, names, data.shape)
 
 
 def read_concepts(file: Path, count: int) -> NDArray[Any]:
@@ -108,10 +107,10 @@ def _built_in(
     task: str | None,
     part: Literal["train", "test"],
     progress: Progress | None,
-) -> LabelledData:
+) -> Dataset:
     if label is not None or column not in (None, CLASS):
         raise InputError(f"{name} is a built-in set: its labels are the --task, its only --sublabels column is {CLASS}")
     wanted = task or "parity"
     images = load_images(name, part, wanted if wanted in ("parity", "halves") else wanted.split(","), progress=progress)
-    fine = None if column is None else np.array(images.class_names)[images.cluster]
-    return labelled_data(images.x, images.y, fine, images.shape)
+    fine = None if column is None else images.known_fine().values
+    return dataset(images.x, images.y, fine, shape=images.shape)

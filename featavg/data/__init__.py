@@ -1,15 +1,22 @@
-"""What the network sees."""
+"""What the network sees: points with labels, from cluster models, image sets and users' files."""
 
-from featavg.data.clusters import ClusterData as ClusterData
 from featavg.data.clusters import sample_clusters as sample_clusters
+from featavg.data.dataset import ClusterModel as ClusterModel
+from featavg.data.dataset import Dataset as Dataset
+from featavg.data.dataset import Points as Points
+from featavg.data.dataset import dataset as dataset
 from featavg.data.fetching import cache_folder as cache_folder
 from featavg.data.fetching import fetch as fetch
 from featavg.data.fetching import is_cached as is_cached
-from featavg.data.images import ImageData as ImageData
 from featavg.data.images import load_images as load_images
 from featavg.data.images import load_pixels as load_pixels
-from featavg.data.labelled import LabelledData as LabelledData
-from featavg.data.labelled import labelled_data as labelled_data
-from featavg.data.points import Coordinates as Coordinates
-from featavg.data.points import Points as Points
+from featavg.data.labels import UNKNOWN as UNKNOWN
+from featavg.data.labels import Labels as Labels
+from featavg.data.labels import Names as Names
+from featavg.data.labels import encode as encode
 from featavg.data.readers import read_points as read_points
+from featavg.data.space import Coordinates as Coordinates
+from featavg.data.space import Space as Space
+
+# The name that users of cluster samples know.
+ClusterData = Dataset

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal
 
 import numpy as np
@@ -12,76 +12,36 @@ from numpy.typing import ArrayLike
 from featavg.arrays import Array, Ints
 from featavg.data import compact
 from featavg.data.centers import Placement, center_gram, factor, given_centers, place
-from featavg.data.points import Coordinates, Points
+from featavg.data.dataset import ClusterModel, Dataset
+from featavg.data.labels import Labels
+from featavg.data.space import Coordinates, Space
 from featavg.errors import InputError
 
 # Above this many numbers an ambient sample would not fit the memory of an ordinary machine.
 LARGEST_AMBIENT_SAMPLE = 10**9
 
 
-@dataclass(frozen=True)
-class ClusterData(Points):
-    """Points around cluster centers: x_i = α Σ_j S_ij μ_j + ξ_i with ξ_i ~ N(0, σ² I); the label is the cluster's."""
+def resample(data: Dataset, samples: int, seed: int) -> Dataset:
+    """Draw fresh points around the same centers: test points.
 
-    membership: Array  # (sample, cluster)  S_ij, 1 where sample i carries feature j
-    centers: Array  # (cluster, axis)  μ_j
-    center_labels: Ints  # (cluster,)  -1 or +1
-    signal: float  # α
-    noise_scale: float  # σ
-    ambient_dim: int  # d
-    basis: Coordinates
-    reserve: int  # axes kept for initial weights (compact coordinates)
-    complete: bool  # False for compact test points, whose part outside the basis is not stored
-
-    @property
-    def coordinates(self) -> Coordinates:
-        """The basis that `x` and `centers` are written in."""
-        return self.basis
-
-    @property
-    def dim(self) -> int:
-        """d, the dimension of the ambient space, however few axes are stored."""
-        return self.ambient_dim
-
-    @property
-    def clusters(self) -> int:
-        """k, the number of clusters."""
-        return len(self.centers)
-
-    @property
-    def noise(self) -> Array:
-        """ξ_i (sample, axis): what remains of a point without its features."""
-        return self.x - self.signal * self.membership @ self.centers
-
-    def gaussian(self, count: int, rng: np.random.Generator) -> Array:
-        """Draw `count` independent N(0, I_dim) vectors in these coordinates: (count, axis), the initial weights."""
-        if self.basis == "ambient":
-            return super().gaussian(count, rng)
-        drawn = self.x.shape[1] - self.clusters - self.reserve
-        return compact.initial_directions(self.clusters, self.dim, drawn, self.reserve, count, rng)
-
-    def resample(self, samples: int, seed: int) -> ClusterData:
-        """Draw fresh points around the same centers: test points.
-
-        In compact coordinates only their part inside the basis is stored, which is all that a network trained on
-        this sample can see.
-
-        >>> data = sample_clusters(clusters=4, dim=10**9, samples=20, seed=0)
-        >>> data.resample(5, seed=1).x.shape == (5, data.x.shape[1])
-        True
-        """
-        rng = np.random.default_rng(seed)
-        _check_samples(samples)
-        membership, cluster = _draw_membership(self.center_labels, samples, round(self.membership[0].sum()), rng)
-        noise = self.noise_scale * rng.standard_normal((samples, self.x.shape[1]))
-        return replace(
-            self,
-            x=self.signal * membership @ self.centers + noise,
-            y=self.center_labels[cluster],
-            cluster=cluster,
-            membership=membership,
-            complete=self.basis == "ambient",
-        )
+    In compact coordinates only their part inside the basis is stored, which is all that a network trained on this
+    sample can see.
+    """
+    rng = np.random.default_rng(seed)
+    _check_samples(samples)
+    source = data.known_source()
+    drawn, cluster = _draw_membership(data.center_labels, samples, round(data.membership[0].sum()), rng)
+    noise = source.noise_scale * rng.standard_normal((samples, data.x.shape[1]))
+    fine, classes = Labels(cluster, data.known_fine().names), data.classes_of_fine
+    assert classes is not None
+    return replace(
+        data,
+        x=source.signal * drawn @ data.centers + noise,
+        labels=Labels(classes[cluster], data.labels.names),
+        fine=fine,
+        stored_membership=drawn,
+        space=replace(data.space, complete=data.coordinates == "ambient"),
+    )
 
 
 def sample_clusters(
@@ -100,18 +60,18 @@ def sample_clusters(
     placement: Placement = "random",
     reserve: int = 64,
     seed: int = 0,
-) -> ClusterData:
+) -> Dataset:
     """Sample n points x_i = α μ_c(i) + ξ_i around k centers of norm √d, with c(i) uniform and ξ_i ~ N(0, σ² I_d).
 
     Args:
         clusters: k.
         dim: d, as large as you like.
         samples: n.
-        positive: how many clusters (the first ones), or which, have label +1; half of them unless told.
+        positive: how many clusters (the first ones), or which, have label +1; half of them by default.
         signal: α.
         noise: σ.
-        norms: lengths ‖μ_j‖ of the centers, √d unless told.
-        correlation: their cosines, one number or a matrix; orthogonal unless told.
+        norms: lengths ‖μ_j‖ of the centers, √d by default.
+        correlation: their cosines, one number or a matrix; orthogonal by default.
         centers: the centers themselves (cluster, dim), instead of norms and correlation.
         features_per_sample: how many distinct centers of one class a point carries; `cluster` names the first.
         coordinates: `auto` stores the sample in a basis of its own span whenever dim >= clusters + samples + reserve,
@@ -144,19 +104,17 @@ def sample_clusters(
         xi = rng.standard_normal((samples, dim))
     xi *= noise
     xi += signal * membership @ mu
-    return ClusterData(
+    classes = (center_labels > 0).astype(np.int64)
+    axes = mu.shape[1]
+    return Dataset(
         x=xi,
-        y=center_labels[cluster],
-        cluster=cluster,
-        membership=membership,
-        centers=mu,
-        center_labels=center_labels,
-        signal=float(signal),
-        noise_scale=float(noise),
-        ambient_dim=dim,
-        basis=basis,
-        reserve=reserve,
-        complete=True,
+        labels=Labels(classes[cluster], np.array([-1, 1])),
+        fine=Labels(cluster, np.arange(clusters)),
+        classes_of_fine=classes,
+        stored_centers=mu,
+        stored_membership=membership,
+        space=Space(dim, axes) if basis == "ambient" else Space(dim, axes, basis, clusters, reserve),
+        source=ClusterModel(float(signal), float(noise)),
     )
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from featavg.data.labelled import LabelledData, labelled_data
+from featavg.data.dataset import Dataset, dataset
 from featavg.errors import InputError
 
 SUFFIXES = {".png", ".jpg", ".jpeg", ".bmp", ".gif", ".tif", ".tiff", ".webp", ".pgm", ".ppm"}
@@ -17,7 +17,7 @@ COLOUR = {"RGB", "RGBA", "P", "CMYK", "YCbCr"}
 LARGEST = 10**9  # numbers; more would not fit the memory of an ordinary machine
 
 
-def read_folder(folder: Path) -> LabelledData:
+def read_folder(folder: Path) -> Dataset:
     """Read class/image or class/sub-class/image as points in [0, 1]; transparency is dropped, grey is one channel."""
     files = [(file, (group.name,)) for group in _folders(folder) for file in _images(group)]
     deep = [
@@ -33,7 +33,7 @@ def read_folder(folder: Path) -> LabelledData:
     pixels = _pixels([file for file, _ in found])
     labels = np.array([names for _, names in found])  # (sample, 1 or 2)
     rows = np.divide(pixels.reshape(len(pixels), -1), 255.0)
-    return labelled_data(rows, labels[:, 0], labels[:, 1] if deep else None, pixels.shape[1:])
+    return dataset(rows, labels[:, 0], labels[:, 1] if deep else None, shape=pixels.shape[1:])
 
 
 def _folders(folder: Path) -> list[Path]:

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from featavg.arrays import Array, Ints
+from featavg.arrays import Ints
 from featavg.data.archives import read_idx
+from featavg.data.dataset import Dataset
 from featavg.data.fetching import cache_folder, fetch, read_cached
-from featavg.data.points import Points
+from featavg.data.labels import Labels
 from featavg.data.sources import CATALOGUE, Content, ImageSet, Progress
 from featavg.errors import InputError
 
@@ -24,20 +24,6 @@ DIGITS_TEST = 5  # one digit in so many is for testing: 360 of 1797
 DIGITS_SEED = 0  # of the split, the same for everyone
 
 
-@dataclass(frozen=True)
-class ImageData(Points):
-    """Images as points in [0, 1]^pixels, `cluster` their class, `y` the coarse task on the classes."""
-
-    center_labels: Ints  # (cluster,)  coarse label of each class, -1 or +1
-    shape: tuple[int, ...]  # (height, width) or (height, width, channel)
-    class_names: tuple[str, ...]  # (cluster,)
-
-    @property
-    def images(self) -> Array:
-        """The points as images: (sample, height, width) or (sample, height, width, channel)."""
-        return self.x.reshape(-1, *self.shape)
-
-
 def load_images(
     name: str = "digits",
     part: Part = "train",
@@ -47,7 +33,7 @@ def load_images(
     seed: int = 0,
     download: bool = True,
     progress: Progress | None = None,
-) -> ImageData:
+) -> Dataset:
     """Load an image set as points x (sample, pixel) in [0, 1], with the class as fine and a task as coarse label.
 
     x is float64 like all points here, since exact radii and coefficient space need it: 376 MB for MNIST's training
@@ -57,13 +43,13 @@ def load_images(
         name: `digits` (embedded), `mnist`, `fashion-mnist` or `cifar10`.
         part: `train` or `test`.
         task: `parity` (even classes are +1), `halves` (0 ... 4 are +1), or the classes that are +1, by number or name.
-        samples: draw this many at random, without repetition; all unless told.
+        samples: draw this many at random, without repetition; all by default.
         seed: of that draw.
         download: fetch the set if it is not in the cache.
         progress: called as progress(what, bytes so far, bytes in all or None) while fetching.
 
     >>> data = load_images("digits", "test", task="halves")
-    >>> data.x.shape, data.shape, data.class_names[:2]
+    >>> data.x.shape, data.shape, data.fine_names[:2]
     ((360, 64), (8, 8), ('0', '1'))
     """
     pixels, labels = load_pixels(name, part, download=download, progress=progress)
@@ -74,13 +60,13 @@ def load_images(
             raise InputError(f"samples must lie in 1 ... {len(labels)}, the {part} part of {name}, got {samples}")
         drawn = np.sort(np.random.default_rng(seed).permutation(len(labels))[:samples])
         pixels, labels = pixels[drawn], labels[drawn]
-    return ImageData(
+    classes = (center_labels > 0).astype(np.int64)
+    return Dataset(
         x=np.divide(pixels.reshape(len(pixels), -1), 16.0 if name == "digits" else 255.0),
-        y=center_labels[labels],
-        cluster=labels,
-        center_labels=center_labels,
+        labels=Labels(classes[labels], np.array([-1, 1])),
+        fine=Labels(labels, np.array(class_names)),
+        classes_of_fine=classes,
         shape=pixels.shape[1:],
-        class_names=class_names,
     )
 
 

@@ -13,22 +13,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from featavg.arrays import Array
+from featavg.data.dataset import Dataset, dataset
 from featavg.data.folders import read_folder
-from featavg.data.labelled import LabelledData, labelled_data
 from featavg.errors import InputError
 
 DELIMITERS = (",", ";", "\t")
 
 
-def read_points(path: str | os.PathLike[str], label: str | None = None, sublabel: str | None = None) -> LabelledData:
+def read_points(path: str | os.PathLike[str], label: str | None = None, sublabel: str | None = None) -> Dataset:
     """Read points with labels of any kind, and sub-labels if there are any.
 
     Args:
         path: an .npz of arrays x (sample, axis) or (sample, height, width[, channel]), y, and optionally sublabels;
-            a .csv or .tsv with a header, one row a point; or a folder class/image or class/sub-class/image.
+            a .csv or .tsv with a header, one row per point; or a folder class/image or class/sub-class/image.
             Images of bytes become numbers in [0, 1]; all else is taken as it is.
-        label: which array or column holds the labels: `y` in an npz, `label` in a CSV unless told.
-        sublabel: the same for sub-labels: `sublabels` in an npz, `sublabel` in a CSV if there is one, unless told.
+        label: which array or column holds the labels: `y` in an npz, `label` in a CSV by default.
+        sublabel: the same for sub-labels: `sublabels` in an npz, `sublabel` in a CSV if there is one, by default.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -52,7 +52,7 @@ def read_points(path: str | os.PathLike[str], label: str | None = None, sublabel
     raise InputError(f"data must be an .npz, a .csv or a folder of images by class, got {path.name}")
 
 
-def _read_npz(path: Path, label: str | None, sublabel: str | None) -> LabelledData:
+def _read_npz(path: Path, label: str | None, sublabel: str | None) -> Dataset:
     wanted = {"x", label or "y", sublabel or "sublabels"}
     whole = f"{path.name} must be a whole npz file, got one that is not ({{}}); write it again with numpy.savez"
     if not zipfile.is_zipfile(path):
@@ -72,7 +72,7 @@ def _read_npz(path: Path, label: str | None, sublabel: str | None) -> LabelledDa
         if name not in arrays:
             raise InputError(f"{path.name} must hold an array {name!r}, got {', '.join(names)}; rename it or say which")
     x, shape = _flat(arrays["x"], path)
-    return labelled_data(x, arrays[label or "y"], arrays.get(sublabel or "sublabels"), shape)
+    return dataset(x, arrays[label or "y"], arrays.get(sublabel or "sublabels"), shape=shape)
 
 
 def _flat(x: NDArray[np.generic], path: Path) -> tuple[NDArray[np.generic], tuple[int, ...] | None]:
@@ -85,7 +85,7 @@ def _flat(x: NDArray[np.generic], path: Path) -> tuple[NDArray[np.generic], tupl
     return (np.divide(rows, 255.0) if x.dtype == np.uint8 else rows), x.shape[1:]
 
 
-def _read_csv(path: Path, label: str | None, sublabel: str | None) -> LabelledData:
+def _read_csv(path: Path, label: str | None, sublabel: str | None) -> Dataset:
     header, delimiter = _header(path)
     for name in (label or "label", *([sublabel] if sublabel else [])):
         if header.count(name) != 1:
@@ -101,7 +101,8 @@ def _read_csv(path: Path, label: str | None, sublabel: str | None) -> LabelledDa
         raise InputError(f"{path.name} must have columns of numbers beside its labels, got only {', '.join(header)}")
     labels = np.array(_cells(path, delimiter, columns, len(header)))  # (sample, 1 or 2)
     x = _numbers(path, delimiter, features, header)
-    return labelled_data(x, labels[:, 0], labels[:, 1] if sub else None)
+    names = [header[column] for column in features]
+    return dataset(x, labels[:, 0], labels[:, 1] if sub else None, feature_names=names)
 
 
 def _header(path: Path) -> tuple[list[str], str]:

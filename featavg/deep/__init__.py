@@ -14,7 +14,6 @@ from featavg.deep.checkpoints import EpochLog as EpochLog
 from featavg.deep.fit import Fitted as Fitted
 from featavg.deep.fit import accuracy as accuracy
 from featavg.deep.fit import fit as fit
-from featavg.deep.heads import FeatureData as FeatureData
 from featavg.deep.heads import HeadedNetwork as HeadedNetwork
 from featavg.deep.heads import as_torch as as_torch
 from featavg.deep.heads import coarse_head as coarse_head

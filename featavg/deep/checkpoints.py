@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import json
-import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -18,6 +16,7 @@ from torch import Tensor, nn
 
 from featavg.deep.recipe import Recipe
 from featavg.errors import InputError
+from featavg.files import make_folder, write_whole
 
 
 @dataclass(frozen=True)
@@ -34,17 +33,10 @@ class EpochLog:
 
 
 def write_tensors(path: Path, tensors: Mapping[str, Tensor], metadata: dict[str, str]) -> None:
-    """Write a safetensors file beside its place and move it there: whole or not there."""
-    partial = path.with_name(path.name + ".partial")
+    """Write a safetensors file, whole or not at all."""
     whole = {name: tensor.detach().contiguous() for name, tensor in tensors.items()}
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        partial.write_bytes(safetensors.torch.save(whole, metadata))
-        os.replace(partial, path)
-    except OSError as error:
-        with contextlib.suppress(OSError):
-            partial.unlink()
-        raise InputError(f"cannot write {path} ({error.strerror}); choose another place or free some space") from None
+    make_folder(path.parent)
+    write_whole(path, safetensors.torch.save(whole, metadata))
 
 
 def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:

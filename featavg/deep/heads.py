@@ -7,7 +7,6 @@ features μ_j, the mean penultimate outputs.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,26 +14,13 @@ import torch
 from numpy.typing import ArrayLike
 from torch import Tensor, nn
 
-from featavg.arrays import Array, Bools, Ints, finite_matrix, labels_among
-from featavg.data import Points
+from featavg.arrays import Array, Bools, finite_matrix, labels_among
+from featavg.data import Dataset, Labels
 from featavg.deep.images import as_images, outputs_of
 from featavg.errors import InputError
-from featavg.model import BinaryNetwork, MulticlassNetwork, TwoLayerNetwork
+from featavg.model import BinaryNetwork, MulticlassNetwork, Network
 
 NEURONS = 30  # of the paper's heads: 10 classes with 3 each, or 15 positive and 15 negative
-
-
-@dataclass(frozen=True)
-class FeatureData(Points):
-    """Features as points, with the mean feature of each class."""
-
-    centers: Array  # (cluster, axis)  μ_j
-    center_labels: Ints  # (cluster,)  coarse label of each class, -1 or +1
-
-    @property
-    def clusters(self) -> int:
-        """k, the number of classes."""
-        return len(self.centers)
 
 
 def extract_features(module: nn.Module, x: Any, batch: int = 512) -> Array:
@@ -43,7 +29,7 @@ def extract_features(module: nn.Module, x: Any, batch: int = 512) -> Array:
     return found.flatten(1).double().numpy()
 
 
-def feature_data(features: ArrayLike, cluster: ArrayLike, center_labels: ArrayLike) -> FeatureData:
+def feature_data(features: ArrayLike, cluster: ArrayLike, center_labels: ArrayLike) -> Dataset:
     """Return features (sample, axis) with fine labels 0 ... k − 1 as points; y_i is the coarse label of its class.
 
     >>> data = feature_data([[0.0, 2.0], [0.0, 4.0], [1.0, 0.0]], [0, 0, 1], [1, -1])
@@ -58,13 +44,11 @@ def feature_data(features: ArrayLike, cluster: ArrayLike, center_labels: ArrayLi
     empty = np.setdiff1d(np.arange(len(coarse)), fine)
     if len(empty):
         raise InputError(f"every class needs a point for its mean feature, got none of class {empty[0]}")
-    centers = np.stack([points[fine == j].mean(axis=0) for j in range(len(coarse))])
-    return FeatureData(points, coarse[fine], fine, centers, coarse)
+    classes = (coarse > 0).astype(np.int64)
+    return Dataset(points, Labels(classes[fine], np.array([-1, 1])), Labels(fine, np.arange(len(coarse))), classes)
 
 
-def coarse_head(
-    data: FeatureData, neurons: int = NEURONS, *, seed: int = 0, scale: float | None = None
-) -> BinaryNetwork:
+def coarse_head(data: Dataset, neurons: int = NEURONS, *, seed: int = 0, scale: float | None = None) -> Network:
     """An untrained head for the coarse labels: half of the neurons positive, half negative.
 
     The paper compares it with the features in as many groups as there are classes: 15 + 15 neurons in 5 + 5 groups.
@@ -76,18 +60,17 @@ def coarse_head(
     return BinaryNetwork.random(data, neurons // 2, seed=seed, scale=scale)
 
 
-def fine_head(
-    data: FeatureData, neurons: int = NEURONS, *, seed: int = 0, scale: float | None = None
-) -> MulticlassNetwork:
+def fine_head(data: Dataset, neurons: int = NEURONS, *, seed: int = 0, scale: float | None = None) -> Network:
     """An untrained head for the fine labels: an equal number of neurons for each class, 10 classes with 3 each."""
     if neurons % data.clusters or neurons < data.clusters:
         raise InputError(f"neurons must be a multiple of the {data.clusters} classes, got {neurons}")
     return MulticlassNetwork.random(data, neurons // data.clusters, seed=seed, scale=scale)
 
 
-def dead_neurons(network: TwoLayerNetwork, data: Points) -> Bools:
+def dead_neurons(network: Network, data: Dataset) -> Bools:
     """Which neurons are off at every point: (neuron,); no gradient will ever wake them.
 
+    >>> from featavg import Points
     >>> points = Points(np.array([[1.0], [2.0]]), np.array([1, -1]), np.array([0, 1]))
     >>> dead_neurons(BinaryNetwork(np.array([[1.0], [-1.0]]), np.zeros(2), np.ones((1, 2)), np.zeros(1)), points)
     array([False,  True])
@@ -98,7 +81,7 @@ def dead_neurons(network: TwoLayerNetwork, data: Points) -> Bools:
 class HeadedNetwork(nn.Module):
     """head(features(x)) with a two-layer ReLU head Linear, ReLU, Linear: pixels in, decisions of the head out."""
 
-    def __init__(self, backbone: nn.Module, network: TwoLayerNetwork) -> None:
+    def __init__(self, backbone: nn.Module, network: Network) -> None:
         super().__init__()
         self.backbone = backbone
         self.head = as_torch(network)
@@ -113,7 +96,7 @@ class HeadedNetwork(nn.Module):
         return self.head(self.features(x))
 
 
-def as_torch(network: TwoLayerNetwork, dtype: torch.dtype = torch.float32) -> nn.Sequential:
+def as_torch(network: Network, dtype: torch.dtype = torch.float32) -> nn.Sequential:
     """The same network as a torch.nn.Sequential(Linear, ReLU, Linear), which `as_network` reads back."""
     first = nn.Linear(network.weights.shape[1], network.neurons, dtype=dtype)
     second = nn.Linear(network.neurons, len(network.second), dtype=dtype)

@@ -16,7 +16,7 @@ from featavg.arrays import Array, Bools, Ints, labels_among
 from featavg.deep.images import as_images, as_pixels, outputs_of
 from featavg.deep.readouts import margins_of
 from featavg.errors import InputError
-from featavg.model import BINARY_READOUTS
+from featavg.model import GROUPED
 from featavg.robustness.question import NORMS, Norm, Readout
 
 Precision = Literal["float32", "float64"]
@@ -149,8 +149,8 @@ def _readout(width: int, readout: Readout | None, class_labels: ArrayLike | None
         return "sign", None
     if readout in (None, "argmax"):
         return "argmax", None
-    if readout not in BINARY_READOUTS:
-        raise InputError(f"readout must be argmax, {', '.join(BINARY_READOUTS)}, got {readout!r}")
+    if readout not in GROUPED:
+        raise InputError(f"readout must be argmax, {', '.join(GROUPED)}, got {readout!r}")
     if class_labels is None:
         raise InputError(f"{readout} needs class_labels: the coarse label -1 or +1 of each of {width} outputs")
     coarse = labels_among(class_labels, (-1, 1), width, "class_labels")

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from featavg.analysis import averaging_index, equivalent_weights
 from featavg.analysis.averaging import cosines
 from featavg.arrays import Array, Bools
-from featavg.data import ClusterData, ImageData, load_images
-from featavg.model import BinaryNetwork, MulticlassNetwork, TwoLayerNetwork
+from featavg.data import Dataset, load_images
+from featavg.model import Network
 from featavg.refine.averages import Averages, averages, centred_means
 from featavg.robustness import robust_radius
 from featavg.threads import one_thread
@@ -20,7 +20,6 @@ from featavg.training import GradientDescent, train
 if TYPE_CHECKING:
     from torch import nn
 
-    from featavg.deep import FeatureData
 
 TASK = "halves"  # classes 0-4 against 5-9, the paper's coarse task on CIFAR-10
 HEAD_SEED = 20_000  # added to the seed of the images
@@ -48,17 +47,17 @@ class HeadSetting:
 class Draw:
     """The images of one seed, as pixels and as features."""
 
-    data: FeatureData  # heads are trained on
-    test: FeatureData  # heads are judged on
-    images: ImageData  # those of `test`
+    data: Dataset  # heads are trained on
+    test: Dataset  # heads are judged on
+    images: Dataset  # those of `test`
 
 
 @dataclass(frozen=True)
 class Heads:
     """A coarse and a fine head that were trained on the same features with the same rule."""
 
-    coarse: BinaryNetwork
-    fine: MulticlassNetwork
+    coarse: Network
+    fine: Network
 
 
 def draw(backbone: nn.Module, setting: HeadSetting, seed: int) -> Draw:
@@ -74,7 +73,7 @@ def draw(backbone: nn.Module, setting: HeadSetting, seed: int) -> Draw:
     return Draw(found[0], found[1], drawn[1])
 
 
-def trained_heads(data: FeatureData, setting: HeadSetting, scale: float, seed: int) -> Heads:
+def trained_heads(data: Dataset, setting: HeadSetting, scale: float, seed: int) -> Heads:
     """Train the paper's two heads of 30 neurons, 15 + 15 for the coarse labels and 3 a class for the fine ones."""
     from featavg.deep import coarse_head, fine_head
 
@@ -87,12 +86,12 @@ def trained_heads(data: FeatureData, setting: HeadSetting, scale: float, seed: i
     )
 
 
-def feature_cosines(network: TwoLayerNetwork, data: FeatureData) -> Array:
+def feature_cosines(network: Network, data: Dataset) -> Array:
     """Cosines of the equivalent weights, means of groups of neurons, with the class features: (class, class)."""
     return cosines(equivalent_weights(network, data.clusters), data.centers)
 
 
-def live_neurons(network: TwoLayerNetwork, data: FeatureData) -> Bools:
+def live_neurons(network: Network, data: Dataset) -> Bools:
     """Which neurons are on at some training point of the class they speak for: (neuron,).
 
     The others are never told to grow: all that their class asks for passes them by.
@@ -102,25 +101,24 @@ def live_neurons(network: TwoLayerNetwork, data: FeatureData) -> Bools:
     return np.array([active[labels == s, r].any() for r, s in enumerate(network.neuron_class)])
 
 
-def averages_of(network: TwoLayerNetwork, data: FeatureData) -> Averages:
+def averages_of(network: Network, data: Dataset) -> Averages:
     """Index and p-value of the live neurons against centred class features.
 
     Features behind a ReLU share a large mean, which every neuron holds; what tells classes apart is the rest.
     """
     live = live_neurons(network, data)
-    fine = isinstance(network, MulticlassNetwork)
+    fine = network.output_count > 1
     classes = data.center_labels[network.neuron_class] if fine else network.neuron_class
     centers = centred_means(data.x, data.cluster)
     return averages(network.weights[live], classes[live], np.ones(int(live.sum())), centers, data.center_labels)
 
 
-def raw_index(network: TwoLayerNetwork, data: FeatureData) -> float:
+def raw_index(network: Network, data: Dataset) -> float:
     """Median averaging index of the neurons against the class features as they are, not centred."""
-    # The index asks for centers and their labels alone, which both kinds of data have.
-    return float(np.nanmedian(averaging_index(network, cast(ClusterData, data))))
+    return float(np.nanmedian(averaging_index(network, data)))
 
 
-def cosine_blocks(heads: Heads, data: FeatureData) -> dict[str, Any]:
+def cosine_blocks(heads: Heads, data: Dataset) -> dict[str, Any]:
     """Cosines of equivalent weights with class features, and the means of the blocks that the paper shows."""
     coarse, fine = feature_cosines(heads.coarse, data), feature_cosines(heads.fine, data)
     same, own = data.center_labels[:, None] == data.center_labels, np.eye(data.clusters, dtype=bool)
@@ -134,7 +132,7 @@ def cosine_blocks(heads: Heads, data: FeatureData) -> dict[str, Any]:
     }
 
 
-def averaging_of(heads: Heads, data: FeatureData) -> dict[str, Any]:
+def averaging_of(heads: Heads, data: Dataset) -> dict[str, Any]:
     """Averaging index and p-value of the live neurons of both heads."""
     coarse, fine = averages_of(heads.coarse, data), averages_of(heads.fine, data)
     return {
@@ -147,7 +145,7 @@ def averaging_of(heads: Heads, data: FeatureData) -> dict[str, Any]:
     }
 
 
-def head_radii(heads: Heads, test: FeatureData, points: int) -> dict[str, Any]:
+def head_radii(heads: Heads, test: Dataset, points: int) -> dict[str, Any]:
     """Exact ℓ2 radii in feature space of the first `points` test points: the coarse decision of both heads.
 
     The fine head decides by the maximum read-out. Both are compared at points that both put right.
@@ -167,7 +165,7 @@ def head_radii(heads: Heads, test: FeatureData, points: int) -> dict[str, Any]:
     }
 
 
-def accuracies(heads: Heads, test: FeatureData) -> dict[str, float]:
+def accuracies(heads: Heads, test: Dataset) -> dict[str, float]:
     """Shares of test points that are put right: coarse head, fine head as a binary one, fine head in all classes."""
     return {
         "coarse_accuracy": float(np.mean(heads.coarse.predict(test.x) == test.y)),

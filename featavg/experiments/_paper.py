@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from featavg.data import ClusterData, sample_clusters
+from featavg.data import Dataset, sample_clusters
 from featavg.model import BinaryNetwork, MulticlassNetwork
 from featavg.training import GradientDescent, Trajectory, train
 
@@ -25,20 +25,20 @@ class Setting:
     seeds: int = 5
     first_seed: int = 0  # seed number s of a run draws with first_seed + s
 
-    def data(self, seed: int, **options: Any) -> ClusterData:
+    def data(self, seed: int, **options: Any) -> Dataset:
         """Return the training sample of this seed."""
         return sample_clusters(self.clusters, self.dim, self.samples, seed=self.first_seed + seed, **options)
 
-    def test(self, data: ClusterData, seed: int, points: int = 1000) -> ClusterData:
+    def test(self, data: Dataset, seed: int, points: int = 1000) -> Dataset:
         """Return fresh points around the same centers."""
         return data.resample(points, seed=TEST_SEED + self.first_seed + seed)
 
-    def coarse(self, data: ClusterData, seed: int, save_at: Any = None) -> Trajectory[BinaryNetwork]:
+    def coarse(self, data: Dataset, seed: int, save_at: Any = None) -> Trajectory:
         """Train the binary network on the coarse labels."""
         start = BinaryNetwork.random(data, self.neurons_per_class, seed=NETWORK_SEED + self.first_seed + seed)
         return train(start, data, GradientDescent(steps=self.steps), save_at=save_at)
 
-    def fine(self, data: ClusterData, seed: int, save_at: Any = None) -> Trajectory[MulticlassNetwork]:
+    def fine(self, data: Dataset, seed: int, save_at: Any = None) -> Trajectory:
         """Train the k-class network, one neuron a class, on the fine labels."""
         start = MulticlassNetwork.random(data, 1, seed=NETWORK_SEED + self.first_seed + seed)
         return train(start, data, GradientDescent(steps=self.steps), save_at=save_at)

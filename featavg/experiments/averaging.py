@@ -9,10 +9,10 @@ import numpy as np
 
 from featavg.analysis import alignment, averaging_index, averaging_p_value, decompose, theory
 from featavg.arrays import Array
-from featavg.data import ClusterData
+from featavg.data import Dataset
 from featavg.experiments import Progress, record_of
 from featavg.experiments._paper import Setting
-from featavg.model import BinaryNetwork
+from featavg.model import Network
 from featavg.record import Claim, Drawing, Record
 
 COST = ("quick", 3)
@@ -68,7 +68,7 @@ def _neuron_deviation(cosines: Array, config: Config) -> float:
     return float(np.mean([block.std(axis=1) for block in blocks]))
 
 
-def _measure(network: BinaryNetwork, data: ClusterData, feature: Array) -> dict[str, Any]:
+def _measure(network: Network, data: Dataset, feature: Array) -> dict[str, Any]:
     cosines = alignment(network, data.centers)
     same = network.neuron_class[:, None] == data.center_labels
     own = feature[same].reshape(network.neurons, -1)  # λ_rj of the neuron's own class
@@ -88,11 +88,11 @@ def _measure(network: BinaryNetwork, data: ClusterData, feature: Array) -> dict[
     }
 
 
-def _class_sum(data: ClusterData, label: int) -> Array:
+def _class_sum(data: Dataset, label: int) -> Array:
     return data.x[data.y == label].sum(axis=0)
 
 
-def _residual(weight: Array, data: ClusterData, label: int) -> float:
+def _residual(weight: Array, data: Dataset, label: int) -> float:
     """‖w − λ Σ_{j in J} μ_j/‖μ_j‖²‖ √d / λ, with the λ that makes it smallest."""
     average = (data.centers[data.center_labels == label] / data.dim).sum(axis=0)
     scale = weight @ average / (average @ average)

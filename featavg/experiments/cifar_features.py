@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from featavg.arrays import Array, Ints
+from featavg.data import Dataset
 from featavg.experiments import Progress, record_of
 from featavg.experiments._features import (
     Heads,
@@ -24,9 +25,6 @@ from featavg.experiments._features import (
     trained_heads,
 )
 from featavg.record import Claim, Drawing, Record
-
-if TYPE_CHECKING:
-    from featavg.deep import FeatureData
 
 COST = ("long", 240)
 NEEDS = ("cifar10",)
@@ -86,13 +84,13 @@ def level(live: ArrayLike, start: float) -> Array:
     return grown / np.sqrt(grown**2 + start**2)
 
 
-def _levels(heads: Heads, data: FeatureData) -> dict[str, Any]:
+def _levels(heads: Heads, data: Dataset) -> dict[str, Any]:
     """The diagonal of the fine head with all neurons, and with the live ones alone; how it goes with their number."""
     live = live_neurons(heads.fine, data)
     count = np.bincount(heads.fine.neuron_class, weights=live, minlength=data.clusters)
     diagonal = np.diag(feature_cosines(heads.fine, data))
     # Weights of 0 leave a mean's direction to the others.
-    awake = np.diag(feature_cosines(replace(heads.fine, weights=heads.fine.weights * live[:, None]), data))
+    awake = np.diag(feature_cosines(heads.fine.changed(weights=heads.fine.weights * live[:, None]), data))
     some = count > 0
     return {
         "live": count,
@@ -120,7 +118,7 @@ def _listed(values: Iterable[float]) -> str:
     return ", ".join(f"{value:.2f}" for value in values)
 
 
-def _center_cosine(data: FeatureData) -> float:
+def _center_cosine(data: Dataset) -> float:
     """Mean cosine of the features of different classes."""
     units = data.centers / np.linalg.norm(data.centers, axis=1, keepdims=True)
     return float((units @ units.T)[~np.eye(len(units), dtype=bool)].mean())

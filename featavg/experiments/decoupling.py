@@ -8,10 +8,10 @@ import numpy as np
 
 from featavg.analysis import alignment, averaging_index, decompose
 from featavg.arrays import Array
-from featavg.data import ClusterData
+from featavg.data import Dataset
 from featavg.experiments import Progress, record_of
 from featavg.experiments._paper import NETWORK_SEED, Setting
-from featavg.model import MulticlassNetwork
+from featavg.model import MulticlassNetwork, Network
 from featavg.record import Claim, Drawing, Record
 from featavg.training import GradientFlow, Trajectory, train
 
@@ -73,7 +73,7 @@ def run(config: Config, progress: Progress) -> Record:
     )
 
 
-def _flow(config: Config, data: ClusterData, seed: int, times: Array) -> Trajectory[MulticlassNetwork]:
+def _flow(config: Config, data: Dataset, seed: int, times: Array) -> Trajectory:
     start = MulticlassNetwork.random(data, config.flow_neurons, seed=NETWORK_SEED + config.first_seed + seed)
     rule = GradientFlow(time=config.flow_time, accuracy=config.flow_accuracy)
     return train(start, data, rule, save_at=list(times))
@@ -86,13 +86,13 @@ def _own(feature: Array, neurons_per_class: int) -> Array:
     return np.diagonal(own.mean(axis=2), axis1=1, axis2=2)
 
 
-def _born_dead(start: MulticlassNetwork, data: ClusterData) -> int:
+def _born_dead(start: Network, data: Dataset) -> int:
     """How many neurons are off at every point of their class."""
     active = start.active(data.x)
     return sum(not active[data.cluster == j, r].any() for r, j in enumerate(start.neuron_class))
 
 
-def _measure(network: MulticlassNetwork, data: ClusterData, feature: Array) -> dict[str, Array]:
+def _measure(network: Network, data: Dataset, feature: Array) -> dict[str, Array]:
     cosines = alignment(network, data.centers)
     own = np.eye(data.clusters, dtype=bool)[network.neuron_class]
     return {
@@ -104,7 +104,7 @@ def _measure(network: MulticlassNetwork, data: ClusterData, feature: Array) -> d
     }
 
 
-def _late(growth: Array, data: ClusterData, config: Config, times: Array) -> dict[str, float]:
+def _late(growth: Array, data: Dataset, config: Config, times: Array) -> dict[str, float]:
     """What the theorem says of large times: λ above ln(ηT)/4, equal for all classes, growing as a logarithm."""
     late = times >= 1.0
     cross = np.abs(data.noise @ data.noise.T - np.diag((data.noise**2).sum(axis=1))).max() / data.dim

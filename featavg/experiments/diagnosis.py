@@ -10,13 +10,13 @@ finer labels will not help, and is run whole wherever it finds sub-classes.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from featavg.arrays import Array
-from featavg.data import ClusterData, sample_clusters
+from featavg.data import Dataset, sample_clusters
 from featavg.experiments._registry import Progress, record_of
 from featavg.model import averaging_network, decoupled_network
 from featavg.record import Claim, Drawing, Record
@@ -88,17 +88,17 @@ def p_values(config: Config, seed: int) -> Array:
     return np.nan_to_num(np.array(found), nan=1.0)
 
 
-def head(name: str, config: Config, data: ClusterData, seed: int) -> Any:
+def head(name: str, config: Config, data: Dataset, seed: int) -> Any:
     """A head of this kind on these data, with noise of its own."""
     rng = np.random.default_rng([seed, HEADS.index(name)])
     if name == "random" and seed % 2:
         return (rng.standard_normal((2, config.dim)),)
     network = averaging_network(data) if name == "averaging" else decoupled_network(data)
     if name == "random":
-        return replace(network, weights=rng.standard_normal(network.weights.shape))
+        return network.changed(weights=rng.standard_normal(network.weights.shape))
     noise = rng.standard_normal(network.weights.shape)
     noise *= np.linalg.norm(network.weights, axis=1, keepdims=True) / np.linalg.norm(noise, axis=1, keepdims=True)
-    return replace(network, weights=network.weights + config.weight_noise * noise)
+    return network.changed(weights=network.weights + config.weight_noise * noise)
 
 
 def helps(config: Config, seed: int) -> bool:

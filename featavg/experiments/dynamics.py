@@ -9,10 +9,9 @@ import numpy as np
 from featavg.analysis import averaging_index, decompose, reconstruct
 from featavg.analysis.dynamics import activation_stability, derivative_balance
 from featavg.arrays import Array
-from featavg.data import ClusterData
+from featavg.data import Dataset
 from featavg.experiments import Progress, record_of
 from featavg.experiments._paper import Setting
-from featavg.model import BinaryNetwork, TwoLayerNetwork
 from featavg.record import Claim, Drawing, Record
 from featavg.training import Trajectory
 
@@ -56,10 +55,10 @@ def run(config: Config, progress: Progress) -> Record:
     return record_of(config, claims=[*_shared(coarse, config), *claims], arrays=arrays, drawings=_drawings(config))
 
 
-def _follow(trajectory: Trajectory[TwoLayerNetwork], data: ClusterData) -> dict[str, Array]:
+def _follow(trajectory: Trajectory, data: Dataset) -> dict[str, Array]:
     parts = decompose(trajectory, data)
     network = trajectory.initial
-    labels = data.center_labels if isinstance(network, BinaryNetwork) else np.arange(data.clusters)
+    labels = data.center_labels if network.output_count == 1 else np.arange(data.clusters)
     same = network.neuron_class[:, None] == labels
     own = parts.feature[:, same].reshape(len(trajectory), network.neurons, -1)
     on, other_on = activation_stability(trajectory)

@@ -8,7 +8,7 @@ import numpy as np
 
 from featavg.analysis import theory
 from featavg.arrays import Array
-from featavg.data import ClusterData, sample_clusters
+from featavg.data import Dataset, sample_clusters
 from featavg.experiments import Progress, record_of
 from featavg.model import averaging_network, decoupled_network, filtered_network
 from featavg.record import Claim, Drawing, Record
@@ -52,7 +52,7 @@ def run(config: Config, progress: Progress) -> Record:
     return record_of(config, claims=claims, arrays=arrays, drawings=_drawings(setting, config.bias_grid))
 
 
-def _measure(config: Config, data: ClusterData) -> dict[str, Array]:
+def _measure(config: Config, data: Dataset) -> dict[str, Array]:
     positive, negative = (int(np.flatnonzero(data.center_labels == sign)[0]) for sign in (1, -1))
     centers, labels = data.centers[[positive, negative]], np.array([1, -1])
     radii = [

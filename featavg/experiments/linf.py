@@ -11,7 +11,7 @@ from featavg.data import sample_clusters
 from featavg.data.centers import Placement
 from featavg.experiments import Progress, record_of
 from featavg.experiments._paper import NETWORK_SEED, TEST_SEED
-from featavg.model import BinaryNetwork, MulticlassNetwork, averaging_network, decoupled_network
+from featavg.model import BinaryNetwork, MulticlassNetwork, Network, averaging_network, decoupled_network
 from featavg.record import Claim, Drawing, Record, interval
 from featavg.robustness import Readout, robust_radius
 from featavg.training import train
@@ -69,8 +69,8 @@ def _radii(config: Config, placement: Placement, seed: int) -> tuple[list[float]
     )
 
 
-def _median(network: BinaryNetwork | MulticlassNetwork, x: Array, y: Ints) -> float:
-    readout: Readout = "sign" if isinstance(network, BinaryNetwork) else "maximum"
+def _median(network: Network, x: Array, y: Ints) -> float:
+    readout: Readout = "sign" if network.output_count == 1 else "maximum"
     return float(np.median(robust_radius(network, x, y, norm="linf", readout=readout).upper))
 
 

@@ -9,10 +9,10 @@ import numpy as np
 from featavg.analysis import decompose, reconstruct
 from featavg.analysis.decomposition import Decomposition
 from featavg.arrays import Array
-from featavg.data import ClusterData, sample_clusters
+from featavg.data import Dataset, sample_clusters
 from featavg.experiments import Progress, record_of
 from featavg.experiments._paper import NETWORK_SEED, TEST_SEED
-from featavg.model import BinaryNetwork, MulticlassNetwork, TwoLayerNetwork
+from featavg.model import BinaryNetwork, MulticlassNetwork, Network
 from featavg.record import Claim, Drawing, Record
 from featavg.robustness import Budget, Readout, robust_radius
 from featavg.training import GradientDescent, Trajectory, train
@@ -65,14 +65,12 @@ NOTE = (
 )
 
 
-def _trained(config: Config, start: TwoLayerNetwork, data: ClusterData) -> Trajectory[TwoLayerNetwork]:
+def _trained(config: Config, start: Network, data: Dataset) -> Trajectory:
     rule = GradientDescent(steps=config.marks[-1], step_size=config.rate / config.dim)
     return train(start, data, rule, save_at=config.marks, path="coefficients")
 
 
-def _follow(
-    trajectory: Trajectory[TwoLayerNetwork], data: ClusterData, test: ClusterData, readout: Readout
-) -> dict[str, Array]:
+def _follow(trajectory: Trajectory, data: Dataset, test: Dataset, readout: Readout) -> dict[str, Array]:
     parts = decompose(trajectory, data)
     none = Decomposition(np.zeros_like(parts.feature), np.zeros_like(parts.noise))
     # The first saved moment is the start, which has no parts yet.
@@ -83,7 +81,7 @@ def _follow(
     pairs = ((0, 0), (-1, 0), (0, -1), (-1, -1))
     start = trajectory.initial
     # Radii do not change if all weights are scaled, so the parts of two moments meet at equal sizes of the features.
-    swapped = [replace(start, weights=features[f] / sizes[f] + noises[n] / sizes[n]) for f, n in pairs]
+    swapped = [start.changed(weights=features[f] / sizes[f] + noises[n] / sizes[n]) for f, n in pairs]
     return {
         "radius": radius,
         "noise_share": np.linalg.norm(noises, axis=(1, 2)) / sizes,
@@ -92,13 +90,13 @@ def _follow(
     }
 
 
-def _mean_radius(network: TwoLayerNetwork, test: ClusterData, readout: Readout) -> float:
+def _mean_radius(network: Network, test: Dataset, readout: Readout) -> float:
     """Mean exact ℓ2 radius of the test points, 0 for errors."""
     found = robust_radius(network, test.x, test.y, readout=readout, budget=BUDGET, proofs=False)
     return float(found.lower.mean())
 
 
-def _points_used(trajectory: Trajectory[TwoLayerNetwork], data: ClusterData) -> Array:
+def _points_used(trajectory: Trajectory, data: Dataset) -> Array:
     """Effective share of its label's points that a neuron is made of, (Σ|C|)²/(n Σ C²) over these points: (time,)."""
     assert trajectory.coefficients is not None
     labels = trajectory.initial.targets(data)

@@ -8,10 +8,10 @@ import numpy as np
 
 from featavg.analysis import alignment, theory
 from featavg.arrays import Array
-from featavg.data import ClusterData
+from featavg.data import Dataset
 from featavg.experiments import Progress, record_of
 from featavg.experiments._paper import NETWORK_SEED, Setting
-from featavg.model import BinaryNetwork, TwoLayerNetwork
+from featavg.model import BinaryNetwork, Network
 from featavg.record import Claim, Drawing, Record
 from featavg.robustness import Readout, lipschitz_bound, robust_accuracy, robust_radius
 from featavg.robustness.attacks import PGD, GradientWalk, UniversalDirection
@@ -72,7 +72,7 @@ def run(config: Config, progress: Progress) -> Record:
     )
 
 
-def _measure(config: Config, network: TwoLayerNetwork, test: ClusterData, name: str) -> dict[str, Array]:
+def _measure(config: Config, network: Network, test: Dataset, name: str) -> dict[str, Array]:
     x, y, radii, readout = test.x, test.y, RADII[name], READOUTS[name]
     exact = robust_radius(network, x, y, readout=readout)
     universal = UniversalDirection()(network, x, y, readout=readout)

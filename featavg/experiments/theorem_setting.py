@@ -9,10 +9,10 @@ import numpy as np
 from featavg.analysis import alignment, averaging_index, decompose, theory
 from featavg.analysis.assumptions import assumptions
 from featavg.arrays import Array
-from featavg.data import ClusterData, sample_clusters
+from featavg.data import Dataset, sample_clusters
 from featavg.experiments import Progress, record_of
 from featavg.experiments._paper import NETWORK_SEED, TEST_SEED
-from featavg.model import BinaryNetwork
+from featavg.model import BinaryNetwork, Network
 from featavg.record import Claim, Drawing, Record
 from featavg.training import GradientDescent, GradientFlow, Trajectory, train
 
@@ -73,12 +73,12 @@ def run(config: Config, progress: Progress) -> Record:
     )
 
 
-def _start(config: Config, data: ClusterData, seed: int) -> BinaryNetwork:
+def _start(config: Config, data: Dataset, seed: int) -> Network:
     scale = float(np.sqrt(data.dim**-2.0 * config.clusters**-5.0))
     return BinaryNetwork.random(data, config.clusters, seed=NETWORK_SEED + seed, scale=scale)
 
 
-def _train(config: Config, data: ClusterData, seed: int, times: Array, progress: Progress) -> Trajectory[BinaryNetwork]:
+def _train(config: Config, data: Dataset, seed: int, times: Array, progress: Progress) -> Trajectory:
     def tell(done: float, total: float) -> None:
         number = seed - config.first_seed + np.searchsorted(times, done, side="right") / len(times)
         progress(number / config.seeds, f"seed {seed}, time {done:.1e}")
@@ -100,7 +100,7 @@ def _halving(config: Config, seed: int) -> float:
     return float(abs(cosines[0] - cosines[1]))
 
 
-def _measure(trajectory: Trajectory[BinaryNetwork], data: ClusterData, seed: int) -> dict[str, float]:
+def _measure(trajectory: Trajectory, data: Dataset, seed: int) -> dict[str, float]:
     network = trajectory.final
     cosines = alignment(network, data.centers)
     same = network.neuron_class[:, None] == data.center_labels

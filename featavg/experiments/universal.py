@@ -8,7 +8,7 @@ import numpy as np
 
 from featavg.analysis import theory
 from featavg.arrays import Array
-from featavg.data import ClusterData
+from featavg.data import Dataset
 from featavg.experiments import Progress, record_of
 from featavg.experiments._paper import Setting
 from featavg.record import Claim, Drawing, Record
@@ -65,7 +65,7 @@ def run(config: Config, progress: Progress) -> Record:
     return record_of(config, claims=_claims(config, needed, chance, sizes), arrays=arrays, drawings=[drawing])
 
 
-def _chance(data: ClusterData, seed: int) -> UniversalDirection:
+def _chance(data: Dataset, seed: int) -> UniversalDirection:
     rng = np.random.default_rng(seed)
     return UniversalDirection(direction=rng.standard_normal(data.clusters) @ data.centers)
 

@@ -30,7 +30,7 @@ from typing import Any
 import numpy as np
 
 from featavg.arrays import Array, Ints
-from featavg.data import ClusterData, sample_clusters
+from featavg.data import Dataset, sample_clusters
 from featavg.experiments import Progress, record_of
 from featavg.model import decoupled_network
 from featavg.record import Claim, Drawing, Record
@@ -107,7 +107,7 @@ def run(config: Config, progress: Progress) -> Record:
     )
 
 
-def sample(config: Config, dim: int, seed: int) -> ClusterData:
+def sample(config: Config, dim: int, seed: int) -> Dataset:
     """Fresh points around centers; compact coordinates, so that the dimension costs nothing."""
     return sample_clusters(config.clusters, dim, 1, seed=seed).resample(config.points, seed=TEST_SEED + seed)
 
@@ -123,7 +123,7 @@ def linear(values: Array, y: Ints, weight: Array | None = None) -> Usefulness:
     return Usefulness(float(np.average(y * away, weights=weight)) / deviation, 1 / deviation)
 
 
-def measured(test: ClusterData) -> dict[str, Usefulness]:
+def measured(test: Dataset) -> dict[str, Usefulness]:
     """All five on a sample; the single ones are means over the clusters."""
     units = test.centers / np.linalg.norm(test.centers, axis=1, keepdims=True)
     scores = test.x @ units.T  # (point, cluster)  g_j

@@ -10,20 +10,18 @@ features ⟨μ_j, x⟩ − ‖μ_j‖²/2.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from featavg.arrays import Array
+from featavg.data import Dataset
 from featavg.experiments import Progress, record_of
 from featavg.experiments._features import HeadSetting, draw
 from featavg.experiments.usefulness import Usefulness, linear, mean_usefulness
-from featavg.model import MulticlassNetwork
+from featavg.model import MulticlassNetwork, Network
 from featavg.record import Claim, Drawing, Record
 from featavg.robustness import robust_radius
-
-if TYPE_CHECKING:
-    from featavg.deep import FeatureData
 
 COST = ("long", 60)
 NEEDS = ("cifar10",)
@@ -72,7 +70,7 @@ def run(config: Config, progress: Progress) -> Record:
     )
 
 
-def linear_features(data: FeatureData, test: FeatureData) -> dict[str, Usefulness]:
+def linear_features(data: Dataset, test: Dataset) -> dict[str, Usefulness]:
     """Usefulness on `test` of features made from `data`; the single ones are means over the classes."""
     centered = data.centers - data.centers.mean(axis=0)
     single, detection = [], []
@@ -87,7 +85,7 @@ def linear_features(data: FeatureData, test: FeatureData) -> dict[str, Usefulnes
     return {"average": average, "single": mean_usefulness(single), "detection": mean_usefulness(detection)}
 
 
-def nearest_mean(data: FeatureData) -> MulticlassNetwork:
+def nearest_mean(data: Dataset) -> Network:
     """argmin_j ‖x − μ_j‖ as a network f_j = ReLU(⟨μ_j, x⟩ − ‖μ_j‖²/2 + K), K so large that no ReLU is ever off."""
     # |⟨μ_j, x⟩| + ‖μ_j‖²/2 for x up to ten times as far out as any point.
     length = np.linalg.norm(data.centers, axis=1).max()
@@ -97,7 +95,7 @@ def nearest_mean(data: FeatureData) -> MulticlassNetwork:
     return MulticlassNetwork(data.centers, biases, identity, np.zeros(data.clusters), data.center_labels)
 
 
-def _decisions(data: FeatureData, test: FeatureData, config: Config) -> dict[str, float]:
+def _decisions(data: Dataset, test: Dataset, config: Config) -> dict[str, float]:
     """Accuracy and exact ℓ2 radii of the two decisions."""
     weight = _average(data)
     middle = np.mean([(data.x[data.y == sign] @ weight).mean() for sign in (1, -1)])
@@ -114,7 +112,7 @@ def _decisions(data: FeatureData, test: FeatureData, config: Config) -> dict[str
     }
 
 
-def _average(data: FeatureData) -> Array:
+def _average(data: Dataset) -> Array:
     weight: Array = data.center_labels @ data.centers
     return weight
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import io
 import json
 import os
@@ -13,20 +12,23 @@ from typing import Any
 import numpy as np
 
 from featavg.errors import InputError
-from featavg.model.network import BinaryNetwork, MulticlassNetwork, TwoLayerNetwork
+from featavg.files import whole_file
+from featavg.model.activation import Activation
+from featavg.model.network import Layer, Network
+from featavg.model.readouts import GROUPED, Argmax, Grouped, Groups, Readout, Sign
+from featavg.model.two_layer import BinaryNetwork, MulticlassNetwork
 
-KINDS: dict[str, type[TwoLayerNetwork]] = {"BinaryNetwork": BinaryNetwork, "MulticlassNetwork": MulticlassNetwork}
+VERSION = 2
 COORDINATES = ("ambient", "compact")
 
 
-def save_network(
-    network: TwoLayerNetwork, path: str | os.PathLike[str], about: Mapping[str, Any] | None = None
-) -> None:
+def save_network(network: Network, path: str | os.PathLike[str], about: Mapping[str, Any] | None = None) -> None:
     """Write a network to `path`, as .npz or .safetensors by its ending; the file is whole or not there.
 
     `about` is a dict of JSON values that travels with it, for `read_about`.
 
     >>> import tempfile
+    >>> from featavg import BinaryNetwork
     >>> network = BinaryNetwork(np.eye(2), np.zeros(2), np.array([[1.0, -1.0]]), np.zeros(1))
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     save_network(network, folder + "/net.npz")
@@ -34,53 +36,95 @@ def save_network(
     2
     """
     path = Path(path)
-    arrays: dict[str, Any] = {
-        "kind": np.array(list(KINDS).index(type(network).__name__)),
-        "coordinates": np.array(COORDINATES.index(network.coordinates)),
-        "weights": network.weights,
-        "biases": network.biases,
-        "second": network.second,
-        "output_bias": network.output_bias,
-    }
-    if isinstance(network, MulticlassNetwork) and network.class_labels is not None:
-        arrays["class_labels"] = network.class_labels
-    if about is not None:
-        # As bytes, since safetensors knows no text.
-        arrays["about"] = np.frombuffer(json.dumps(dict(about)).encode(), dtype=np.uint8)
     if path.suffix not in (".npz", ".safetensors"):
         raise InputError(f"a network file must end in .npz or .safetensors, got {path.name}")
-    partial = path.with_name(path.name + ".partial")
-    try:
-        with open(partial, "wb") as file:
-            if path.suffix == ".npz":
-                np.savez(file, **arrays)
-            else:
-                file.write(_safetensors().save(arrays))
-        os.replace(partial, path)
-    except OSError as error:
-        raise InputError(f"cannot write the network file {path} ({error.strerror}); choose another place") from None
-    finally:
-        with contextlib.suppress(OSError):
-            partial.unlink(missing_ok=True)
+    arrays = _packed(network)
+    if about is not None:
+        arrays["about"] = _as_bytes(dict(about))
+    packed = None if path.suffix == ".npz" else _safetensors().save(arrays)
+    with whole_file(path) as file:
+        if packed is None:
+            np.savez(file, **arrays)
+        else:
+            file.write(packed)
 
 
-def load_network(path: str | os.PathLike[str]) -> TwoLayerNetwork:
+def load_network(path: str | os.PathLike[str]) -> Network:
     """Read a network that `save_network` wrote."""
     arrays = _read(Path(path))
-    arrays.pop("about", None)
     try:
-        kind = dict(enumerate(KINDS.values()))[int(arrays.pop("kind"))]
-        coordinates = dict(enumerate(COORDINATES))[int(arrays.pop("coordinates"))]
-        return kind(**arrays, coordinates=coordinates)  # type: ignore[arg-type]
-    except (KeyError, TypeError, ValueError) as error:
+        return _unpacked(arrays) if "version" in arrays else _first_version(arrays)
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
         raise InputError(f"{path} holds no network of this kind ({error}); write it with save_network") from None
+
+
+def _packed(network: Network) -> dict[str, Any]:
+    readout, activation = network.readout, network.activation
+    groups = getattr(readout, "groups", None)
+    described = {
+        "name": readout.name,
+        "labels": readout.labels.tolist(),
+        "groups": None if groups is None else groups.values.tolist(),
+        "activation": {"power": activation.power, "leak": activation.leak},
+        "coordinates": network.coordinates,
+    }
+    arrays: dict[str, Any] = {"version": np.array(VERSION), "described": _as_bytes(described)}
+    for number, layer in enumerate(network.layers, start=1):
+        arrays[f"weights_{number}"], arrays[f"biases_{number}"] = layer.weights, layer.biases
+    return arrays
+
+
+def _unpacked(arrays: dict[str, Any]) -> Network:
+    if int(arrays["version"]) != VERSION:
+        raise ValueError(f"version {int(arrays['version'])}, expected {VERSION}")
+    described = _from_bytes(arrays["described"])
+    depth = sum(name.startswith("weights_") for name in arrays)
+    layers = tuple(Layer(arrays[f"weights_{i}"], arrays[f"biases_{i}"]) for i in range(1, depth + 1))
+    if described["coordinates"] not in COORDINATES:
+        raise ValueError(f"coordinates {described['coordinates']!r}")
+    activation = Activation(int(described["activation"]["power"]), float(described["activation"]["leak"]))
+    return Network(layers, _readout(described), activation, described["coordinates"])
+
+
+def _readout(described: Mapping[str, Any]) -> Readout:
+    name, labels = described["name"], np.asarray(described["labels"])
+    groups = None if described["groups"] is None else Groups.of(described["groups"])
+    if name == "sign":
+        return Sign(labels)
+    if name == "argmax":
+        return Argmax(labels, groups)
+    if groups is None or name not in GROUPED:
+        raise ValueError(f"read-out {name!r}")
+    return Grouped(groups, name)
+
+
+def _first_version(arrays: dict[str, Any]) -> Network:
+    """A network of files written before layers had numbers: kind 0 has one output, kind 1 several."""
+    known = "weights biases second output_bias class_labels kind coordinates about"
+    unknown = set(arrays) - set(known.split())
+    if unknown:
+        raise ValueError(f"an array {min(unknown)!r}")
+    own = (arrays["weights"], arrays["biases"], arrays["second"], arrays["output_bias"])
+    coordinates = dict(enumerate(COORDINATES))[int(arrays["coordinates"])]
+    if {0: True, 1: False}[int(arrays["kind"])]:
+        return BinaryNetwork(*own, coordinates=coordinates)  # type: ignore[arg-type]
+    return MulticlassNetwork(*own, arrays.get("class_labels"), coordinates=coordinates)  # type: ignore[arg-type]
+
+
+def _as_bytes(values: Mapping[str, Any]) -> Any:
+    """JSON as an array of bytes, since safetensors knows no text."""
+    return np.frombuffer(json.dumps(values).encode(), dtype=np.uint8)
+
+
+def _from_bytes(packed: Any) -> dict[str, Any]:
+    return dict(json.loads(np.asarray(packed, dtype=np.uint8).tobytes()))
 
 
 def read_about(path: str | os.PathLike[str]) -> dict[str, Any]:
     """What `save_network` was told about a network, empty if nothing."""
     arrays = _read(Path(path))
     try:
-        return dict(json.loads(np.asarray(arrays["about"], dtype=np.uint8).tobytes())) if "about" in arrays else {}
+        return _from_bytes(arrays["about"]) if "about" in arrays else {}
     except (TypeError, ValueError) as error:
         raise InputError(f"{path} is damaged ({error}); copy it again") from None
 

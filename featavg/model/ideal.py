@@ -6,12 +6,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from featavg.arrays import Array
-from featavg.data import ClusterData
-from featavg.model.network import BinaryNetwork, MulticlassNetwork
+from featavg.data import Dataset
+from featavg.model.network import Network
+from featavg.model.two_layer import BinaryNetwork, MulticlassNetwork
 
 
-def averaging_network(data: ClusterData, biases: ArrayLike = 0.0) -> BinaryNetwork:
-    """The feature-averaging network: w_s = Σ_{j in J_s} μ_j/‖μ_j‖², one neuron a class, any biases.
+def averaging_network(data: Dataset, biases: ArrayLike = 0.0) -> Network:
+    """The feature-averaging network: w_s = Σ_{j in J_s} μ_j/‖μ_j‖², one neuron per class, any biases.
 
     At a center, with orthogonal centers of norm √d and no biases, its ℓ2 radius is √(d/k).
 
@@ -31,8 +32,8 @@ def averaging_network(data: ClusterData, biases: ArrayLike = 0.0) -> BinaryNetwo
     )
 
 
-def decoupled_network(data: ClusterData) -> MulticlassNetwork:
-    """The feature-decoupled network: f_j(x) = ReLU(⟨μ_j, x⟩/‖μ_j‖²), one neuron a feature."""
+def decoupled_network(data: Dataset) -> Network:
+    """The feature-decoupled network: f_j(x) = ReLU(⟨μ_j, x⟩/‖μ_j‖²), one neuron per feature."""
     return MulticlassNetwork(
         weights=_dual(data),
         biases=np.zeros(data.clusters),
@@ -43,7 +44,7 @@ def decoupled_network(data: ClusterData) -> MulticlassNetwork:
     )
 
 
-def filtered_network(data: ClusterData, threshold: float = 0.25) -> BinaryNetwork:
+def filtered_network(data: Dataset, threshold: float = 0.25) -> Network:
     """The robust network of the talks, whose biases filter noise out: f(x) = Σ_j y_j ReLU(⟨μ_j, x⟩/‖μ_j‖² − θ).
 
     With orthogonal centers of norm √d its radius at a center is √d·min(1−θ, min_p (1+(p−1)θ)/√(p+1)), p up to the
@@ -58,5 +59,5 @@ def filtered_network(data: ClusterData, threshold: float = 0.25) -> BinaryNetwor
     )
 
 
-def _dual(data: ClusterData) -> Array:
+def _dual(data: Dataset) -> Array:
     return data.centers / (data.centers**2).sum(axis=1, keepdims=True)

@@ -1,251 +1,244 @@
-"""The two networks of the paper: two layers, ReLU, one output or one a class.
-
-At a pre-activation of exactly 0 a neuron counts as active (paper, Def. 2.4: ReLU'(0) = 1; torch takes 0).
-"""
+"""A network is its layers, its activation and its read-out; two layers of ReLU are the common member."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from dataclasses import dataclass, field
-from typing import Any, Literal
+from collections.abc import Collection
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import log_softmax, logsumexp
 
-from featavg.arrays import Array, Bools, Ints, finite_matrix, finite_vector, labels_among
-from featavg.data import Coordinates, Points
+from featavg.arrays import Array, Bools, Ints, finite_matrix, finite_vector
+from featavg.data import Coordinates, Dataset, Names
 from featavg.errors import InputError
+from featavg.model.activation import RELU, Activation
+from featavg.model.readouts import Argmax, Groups, Readout, Sign, read_as
 
-BinaryReadout = Literal["summed-probabilities", "maximum", "summed-logits"]
-BINARY_READOUTS: tuple[BinaryReadout, ...] = ("summed-probabilities", "maximum", "summed-logits")
+
+@dataclass(frozen=True, eq=False)
+class Layer:
+    """z = W h + b."""
+
+    weights: Array  # (out, in)  W
+    biases: Array  # (out,)  b
+
+    def __call__(self, inputs: Array) -> Array:
+        """z (sample, out) of inputs h (sample, in)."""
+        return inputs @ self.weights.T + self.biases
 
 
-@dataclass(frozen=True)
-class TwoLayerNetwork(ABC):
-    """x ↦ A ReLU(W x + b) + c."""
+@dataclass(frozen=True, eq=False)
+class Network:
+    """x ↦ W_L φ(… φ(W_1 x + b_1) …) + b_L, then a read-out that turns outputs into a decision.
 
-    weights: Array  # (neuron, axis)  W
-    biases: Array  # (neuron,)  b
-    second: Array  # (output, neuron)  A
-    output_bias: Array  # (output,)  c
-    coordinates: Coordinates = field(default="ambient", kw_only=True)
+    `BinaryNetwork` and `MulticlassNetwork` build the paper's two; `as_network` reads those of other libraries. A linear
+    model is one layer. Nothing subclasses this: what differs between networks is in their parts.
+
+    >>> hidden, last = Layer(np.eye(2), np.ones(2)), Layer(np.ones((1, 2)), np.zeros(1))
+    >>> deep = Network((Layer(np.eye(2), np.zeros(2)), hidden, last))
+    >>> deep.outputs([[1.0, -2.0]])
+    array([[3.]])
+    """
+
+    layers: tuple[Layer, ...]
+    readout: Readout = field(default_factory=Sign)
+    activation: Activation = RELU
+    coordinates: Coordinates = "ambient"
 
     def __post_init__(self) -> None:
-        weights = finite_matrix(self.weights, "weights")
-        second = finite_matrix(self.second, "second", columns=len(weights))
-        object.__setattr__(self, "weights", weights)
-        object.__setattr__(self, "biases", finite_vector(self.biases, "biases", len(weights)))
-        object.__setattr__(self, "second", second)
-        object.__setattr__(self, "output_bias", finite_vector(self.output_bias, "output_bias", len(second)))
+        if not self.layers:
+            raise InputError("a network needs at least one layer, got none")
+        object.__setattr__(self, "layers", _fitting(self.layers))
+        self.readout.check(self.output_count)
+
+    @property
+    def inputs(self) -> int:
+        """How many numbers a point has."""
+        return int(self.layers[0].weights.shape[1])
+
+    @property
+    def output_count(self) -> int:
+        """How many outputs there are."""
+        return len(self.layers[-1].weights)
+
+    @property
+    def weights(self) -> Array:
+        """W_1 (neuron, axis)."""
+        return self.layers[0].weights
+
+    @property
+    def biases(self) -> Array:
+        """b_1 (neuron,)."""
+        return self.layers[0].biases
 
     @property
     def neurons(self) -> int:
-        """M, the number of hidden neurons."""
+        """M, the number of neurons of the first layer."""
         return len(self.weights)
 
+    @property
+    def second(self) -> Array:
+        """A (output, neuron), the second layer of a two-layer network."""
+        return self._two_layers()[1].weights
+
+    @property
+    def output_bias(self) -> Array:
+        """c (output,), the output biases of a two-layer network."""
+        return self._two_layers()[1].biases
+
     def preactivations(self, x: ArrayLike) -> Array:
-        """Z (sample, neuron) = x Wᵀ + b."""
-        return finite_matrix(x, "x", columns=self.weights.shape[1]) @ self.weights.T + self.biases
+        """Z (sample, neuron) = x Wᵀ + b of the first layer."""
+        return self.layers[0](finite_matrix(x, "x", columns=self.inputs))
 
     def active(self, x: ArrayLike) -> Bools:
-        """Which neurons are on at which points: (sample, neuron), Z >= 0."""
+        """Which neurons of the first layer are on at which points: (sample, neuron), Z >= 0."""
         return self.preactivations(x) >= 0
 
     def outputs(self, x: ArrayLike) -> Array:
-        """F (sample, output) = ReLU(Z) Aᵀ + c."""
-        return np.maximum(self.preactivations(x), 0.0) @ self.second.T + self.output_bias
-
-    @property
-    @abstractmethod
-    def neuron_class(self) -> Ints:
-        """The class s that each neuron speaks for: (neuron,)."""
-
-    @abstractmethod
-    def targets(self, data: Points) -> Ints:
-        """The labels of `data` that this network is trained on: (sample,)."""
-
-    @abstractmethod
-    def margins(self, x: ArrayLike, target: ArrayLike) -> Array:
-        """By how much each point is classified correctly: (sample,), negative if it is not."""
-
-
-@dataclass(frozen=True)
-class BinaryNetwork(TwoLayerNetwork):
-    """f(x) = (1/m) Σ_r ReLU(⟨w_r, x⟩ + b_r) over positive neurons − the same over negative ones; the class is sgn f.
-
-    Any second layer and output bias are allowed; f = 0 is a tie and counts as an error for both labels.
-    """
-
-    @classmethod
-    def random(
-        cls,
-        data: Points,
-        neurons_per_class: int = 5,
-        *,
-        seed: int = 0,
-        scale: float | None = None,
-        bias_scale: float | None = None,
-    ) -> BinaryNetwork:
-        """m positive and m negative neurons, w ~ N(0, σ_w² I), b ~ N(0, σ_b²), second layer ±1/m.
-
-        The default scale σ_w = σ_b = 1e-5 · 3072/dim is the paper's at d = 3072 and holds σ_w·dim fixed elsewhere.
-
-        >>> from featavg import sample_clusters
-        >>> BinaryNetwork.random(sample_clusters(samples=50, seed=0), neurons_per_class=2, seed=1).second
-        array([[ 0.5,  0.5, -0.5, -0.5]])
-        """
-        _check_width(neurons_per_class)
-        rng = np.random.default_rng(seed)
-        scale = default_scale(data) if scale is None else scale
-        signs = np.repeat([1.0, -1.0], neurons_per_class)
-        return cls(
-            weights=scale * data.gaussian(len(signs), rng),
-            biases=(scale if bias_scale is None else bias_scale) * rng.standard_normal(len(signs)),
-            second=signs[None] / neurons_per_class,
-            output_bias=np.zeros(1),
-            coordinates=data.coordinates,
-        )
-
-    def score(self, x: ArrayLike) -> Array:
-        """f(x): (sample,)."""
-        return self.outputs(x)[:, 0]
-
-    def predict(self, x: ArrayLike) -> Ints:
-        """sgn f(x): -1 or +1, and 0 for a tie."""
-        return np.sign(self.score(x)).astype(np.int64)
-
-    @property
-    def neuron_class(self) -> Ints:
-        """The sign of a neuron's second-layer weight."""
-        return np.sign(self.second[0]).astype(np.int64)
-
-    def targets(self, data: Points) -> Ints:
-        """The coarse labels."""
-        return data.y
-
-    def margins(self, x: ArrayLike, target: ArrayLike) -> Array:
-        """y f(x)."""
-        return np.asarray(target) * self.score(x)
-
-
-@dataclass(frozen=True)
-class MulticlassNetwork(TwoLayerNetwork):
-    """f_j(x) = (1/h) Σ_r ReLU(⟨w_jr, x⟩) for each of k classes, the class is the argmax; biases 0 unless given.
-
-    `class_labels` says which classes are positive; with it the network is also a binary one, under a named read-out.
-    """
-
-    class_labels: Ints | None = None  # (output,)  -1 or +1
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.class_labels is not None:
-            labels = labels_among(self.class_labels, (-1, 1), self.classes, "class_labels")
-            object.__setattr__(self, "class_labels", labels)
-
-    @classmethod
-    def random(
-        cls, data: Points, neurons_per_class: int = 1, *, seed: int = 0, scale: float | None = None
-    ) -> MulticlassNetwork:
-        """h neurons for each fine label, w ~ N(0, σ_w² I), no biases, second layer 1/h in blocks.
-
-        >>> from featavg import sample_clusters
-        >>> MulticlassNetwork.random(sample_clusters(clusters=4, samples=50, seed=0), seed=1).second.shape
-        (4, 4)
-        """
-        _check_width(neurons_per_class)
-        rng = np.random.default_rng(seed)
-        scale = default_scale(data) if scale is None else scale
-        labels = coarse_labels(data)
-        second = np.repeat(np.eye(len(labels)), neurons_per_class, axis=1) / neurons_per_class
-        return cls(
-            weights=scale * data.gaussian(second.shape[1], rng),
-            biases=np.zeros(second.shape[1]),
-            second=second,
-            output_bias=np.zeros(len(labels)),
-            class_labels=labels,
-            coordinates=data.coordinates,
-        )
-
-    @property
-    def classes(self) -> int:
-        """k, the number of outputs."""
-        return len(self.second)
+        """F (sample, output)."""
+        z = self.preactivations(x)
+        for layer in self.layers[1:]:
+            z = layer(self.activation.value(z))
+        return z
 
     def probabilities(self, x: ArrayLike) -> Array:
         """softmax(F): (sample, output)."""
-        return np.exp(log_softmax(self.outputs(x), axis=1))
+        outputs = self.outputs(x)
+        shares: Array = np.exp(outputs - outputs.max(axis=1, keepdims=True))
+        return shares / shares.sum(axis=1, keepdims=True)
 
-    def predict(self, x: ArrayLike) -> Ints:
-        """argmax_j f_j(x): (sample,)."""
-        return np.argmax(self.outputs(x), axis=1)
+    def score(self, x: ArrayLike, readout: str | None = None) -> Array:
+        """The score of a decision between two classes, positive for the second: (sample,).
 
-    def score(self, x: ArrayLike, readout: BinaryReadout = "summed-probabilities") -> Array:
-        """Binary score (sample,), positive for class +1.
-
-        summed-probabilities (the paper's): log Σ_{J+} exp f_j − log Σ_{J-} exp f_j;
+        sign: f; summed-probabilities (the paper's): log Σ_{J+} exp f_j − log Σ_{J-} exp f_j;
         maximum: max_{J+} f_j − max_{J-} f_j; summed-logits: Σ_{J+} f_j − Σ_{J-} f_j.
         """
-        positive, negative = self.split()
-        outputs = self.outputs(x)
-        if readout not in BINARY_READOUTS:
-            raise InputError(f"readout must be one of {', '.join(BINARY_READOUTS)}, got {readout!r}")
-        pools: dict[str, Any] = {"summed-probabilities": logsumexp, "maximum": np.max, "summed-logits": np.sum}
-        pool = pools[readout]
-        return np.asarray(pool(outputs[:, positive], axis=1) - pool(outputs[:, negative], axis=1))
+        return read_as(self.readout, readout or _binary(self.readout)).score(self.outputs(x))
 
-    def predict_binary(self, x: ArrayLike, readout: BinaryReadout = "summed-probabilities") -> Ints:
+    def predict(self, x: ArrayLike) -> Names:
+        """The decision as a label of the read-out: (sample,); with labels -1 and +1 a tie is 0."""
+        return self.readout.predict(self.outputs(x))
+
+    def predict_binary(self, x: ArrayLike, readout: str | None = None) -> Ints:
         """Sign of the binary score: -1 or +1, and 0 for a tie."""
         return np.sign(self.score(x, readout)).astype(np.int64)
 
-    def split(self) -> tuple[Ints, Ints]:
-        """The positive and the negative classes."""
-        if self.class_labels is None or abs(np.sum(np.sign(self.class_labels))) == self.classes:
-            raise InputError("a binary read-out needs class_labels with both signs; set them on the network")
-        return np.flatnonzero(self.class_labels > 0), np.flatnonzero(self.class_labels < 0)
+    def margins(self, x: ArrayLike, y: ArrayLike) -> Array:
+        """By how much each point is put in class y: (sample,), negative if it is not."""
+        return self.readout.margins(self.outputs(x), self.readout.encode(y))
+
+    def targets(self, data: Dataset) -> Ints:
+        """The labels of `data` that the outputs are trained on: coarse for one output, fine for several."""
+        return self.readout.targets(data)
 
     @property
     def neuron_class(self) -> Ints:
-        """The class whose output a neuron drives most."""
-        return np.argmax(np.abs(self.second), axis=0)
+        """The class each neuron of a two-layer network speaks for: -1 or +1 for one output, else the output."""
+        return self.readout.neuron_class(self.second)
 
-    def targets(self, data: Points) -> Ints:
-        """The fine labels."""
-        return data.cluster
+    def degree(self, trained: Collection[str] = ("weights", "biases")) -> int | None:
+        """How the outputs scale with the trained parameters: f(cθ) = c^degree f(θ) for c > 0; None if they do not.
 
-    def margins(self, x: ArrayLike, target: ArrayLike) -> Array:
-        """f_y(x) − max over the other classes."""
-        return multiclass_margins(self.outputs(x), np.asarray(target))
+        Parameters are named weights, biases (first layer), second, output_bias, or weights_l, biases_l of layer l.
+
+        >>> network = Network((Layer(np.eye(2), np.ones(2)), Layer(np.ones((1, 2)), np.zeros(1))))
+        >>> network.degree(), network.degree(("weights", "biases", "second")), network.degree(("weights",))
+        (1, 2, None)
+        """
+        chosen = _layer_names(trained, len(self.layers))
+        degree = 0
+        for number, layer in enumerate(self.layers, start=1):
+            grown = self.activation.power * degree + (f"weights_{number}" in chosen)
+            moves = f"biases_{number}" in chosen
+            if (layer.biases.any() or moves) and moves != grown:
+                return None
+            degree = grown
+        return degree
+
+    def changed(
+        self,
+        *,
+        weights: ArrayLike | None = None,
+        biases: ArrayLike | None = None,
+        second: ArrayLike | None = None,
+        output_bias: ArrayLike | None = None,
+        class_labels: ArrayLike | None = None,
+    ) -> Network:
+        """The same two-layer network with other parameters, or other coarse classes of its outputs.
+
+        >>> Network((Layer(np.eye(1), np.ones(1)), Layer(np.eye(1), np.zeros(1)))).changed(biases=[2.0]).biases
+        array([2.])
+        """
+        given, own = (weights, biases, second, output_bias), self._arrays()
+        arrays = [mine if new is None else new for new, mine in zip(given, own, strict=True)]
+        readout = self.readout
+        if class_labels is not None:
+            readout = Argmax(np.arange(self.output_count), Groups.of(class_labels))
+        return replace(self, layers=two_layers(*arrays), readout=readout)
+
+    def reading(self, readout: str | None) -> Network:
+        """The same network under another read-out, by name; itself for None."""
+        return self if readout is None else replace(self, readout=read_as(self.readout, readout))
+
+    @property
+    def class_labels(self) -> Names | None:
+        """The coarse label of each output, if known: (output,)."""
+        groups: Groups | None = getattr(self.readout, "groups", None)
+        return None if groups is None else groups.values
+
+    def _arrays(self) -> tuple[Array, Array, Array, Array]:
+        first, last = self._two_layers()
+        return first.weights, first.biases, last.weights, last.biases
+
+    def _two_layers(self) -> tuple[Layer, ...]:
+        if len(self.layers) != 2:
+            raise InputError(f"this needs a network of two layers, got {len(self.layers)}")
+        return self.layers
 
 
-def multiclass_margins(outputs: Array, target: Ints) -> Array:
-    """F_y − max_{j≠y} F_j: (sample,)."""
-    own = np.take_along_axis(outputs, target[:, None], axis=1)
-    rivals = outputs.copy()
-    np.put_along_axis(rivals, target[:, None], -np.inf, axis=1)
-    return own[:, 0] - rivals.max(axis=1)
+def two_layers(weights: ArrayLike, biases: ArrayLike, second: ArrayLike, output_bias: ArrayLike) -> tuple[Layer, Layer]:
+    """W (neuron, axis), b (neuron,), A (output, neuron), c (output,) as layers that fit each other."""
+    first = layer(weights, biases, "weights", "biases")
+    return first, layer(second, output_bias, "second", "output_bias", len(first.weights))
 
 
-def default_scale(data: Points) -> float:
-    """σ_w = 1e-5 · 3072/d: small, so that the first steps choose directions and not sizes (paper, Assumption 3)."""
-    return 1e-5 * 3072 / data.dim
+def layer(
+    weights: ArrayLike, biases: ArrayLike, weights_name: str, biases_name: str, columns: int | None = None
+) -> Layer:
+    """A layer of finite float64 arrays, or one sentence that says by name what does not fit."""
+    matrix = finite_matrix(weights, weights_name, columns)
+    return Layer(matrix, finite_vector(biases, biases_name, len(matrix)))
 
 
-def coarse_labels(data: Points) -> Ints:
-    """The coarse label of each fine one: (cluster,)."""
-    known = getattr(data, "center_labels", None)
-    if known is not None:
-        return np.asarray(known)
-    fine, first = np.unique(data.cluster, return_index=True)
-    if not np.array_equal(fine, np.arange(len(fine))):
-        raise InputError(f"fine labels must be 0 ... {len(fine) - 1} without gaps, got {fine.tolist()}")
-    labels = data.y[first]
-    if not np.array_equal(labels[data.cluster], data.y):
-        raise InputError("every fine label must belong to one coarse label; some of yours have both")
-    return labels
+def _fitting(layers: tuple[Layer, ...]) -> tuple[Layer, ...]:
+    found: list[Layer] = []
+    for number, given in enumerate(layers, start=1):
+        columns = len(found[-1].weights) if found else None
+        found.append(layer(given.weights, given.biases, f"weights_{number}", f"biases_{number}", columns))
+    return tuple(found)
 
 
-def _check_width(neurons_per_class: int) -> None:
-    if neurons_per_class < 1:
-        raise InputError(f"neurons_per_class must be at least 1, got {neurons_per_class}")
+def _layer_names(trained: Collection[str], depth: int) -> set[str]:
+    short = {"weights": "weights_1", "biases": "biases_1", "second": "weights_2", "output_bias": f"biases_{depth}"}
+    known = {f"{kind}_{number}" for kind in ("weights", "biases") for number in range(1, depth + 1)}
+    chosen = {short.get(name, name) for name in trained}
+    wrong = sorted(chosen - known)
+    if wrong:
+        raise InputError(f"trained parameters are {', '.join(sorted(known))}, got {wrong[0]!r}")
+    return chosen
+
+
+def _binary(readout: Readout) -> str:
+    """The read-out that a binary score takes by default: the paper's for several outputs."""
+    return "summed-probabilities" if isinstance(readout, Argmax) else readout.name
+
+
+def same_network(one: Any, other: Any) -> bool:
+    """Whether two networks have the same layers, activation and read-out."""
+    if not (isinstance(one, Network) and isinstance(other, Network)) or len(one.layers) != len(other.layers):
+        return False
+    arrays = [(a.weights, b.weights) for a, b in zip(one.layers, other.layers, strict=True)]
+    arrays += [(a.biases, b.biases) for a, b in zip(one.layers, other.layers, strict=True)]
+    plain = (one.activation, one.coordinates) == (other.activation, other.coordinates)
+    return plain and one.readout.same_as(other.readout) and all(np.array_equal(a, b) for a, b in arrays)

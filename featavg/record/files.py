@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from featavg.errors import InputError
+from featavg.files import make_folder, write_all
 from featavg.record.claim import Claim
 from featavg.record.record import Drawing, Record
 
@@ -41,11 +42,8 @@ def write_record(record: Record, folder: str | os.PathLike[str]) -> Path:
     packed = _pack(record.arrays)
     text = json.dumps(_as_json(record, packed), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
     path = folder / f"{record.name}.json"
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        _replace_in_order({path.with_suffix(".npz"): packed, path: text.encode()})
-    except OSError as error:
-        raise InputError(f"cannot write the record {path} ({error.strerror}); choose another folder") from None
+    make_folder(folder)
+    write_all({path.with_suffix(".npz"): packed, path: text.encode()})
     return path
 
 
@@ -97,19 +95,6 @@ def _as_json(record: Record, packed: bytes) -> dict[str, Any]:
         "drawings": [asdict(drawing) for drawing in record.drawings],
         "npz_sha256": hashlib.sha256(packed).hexdigest(),
     }
-
-
-def _replace_in_order(contents: Mapping[Path, bytes]) -> None:
-    """Write all beside their targets first, so that what can fail or take long happens before anything is replaced."""
-    partial = {target: target.with_name(f".{target.name}.{os.getpid()}.partial") for target in contents}
-    try:
-        for target, data in contents.items():
-            partial[target].write_bytes(data)
-        for target in contents:
-            os.replace(partial[target], target)
-    finally:
-        for leftover in partial.values():
-            leftover.unlink(missing_ok=True)
 
 
 def _claim(item: Mapping[str, Any]) -> Claim:

@@ -12,7 +12,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from featavg.arrays import Array, Ints
-from featavg.data.labelled import Names
+from featavg.data import Names
 from featavg.errors import InputError
 from featavg.refine.choice import RATES, Choice, choose, fit_state, marks_until, possible_counts
 from featavg.refine.clustering import Method, embed, means

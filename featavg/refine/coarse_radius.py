@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from featavg.arrays import Array, Ints
 from featavg.errors import InputError
-from featavg.model import MulticlassNetwork
+from featavg.model import Network
 from featavg.robustness import Budget, Question, RadiusBracket, robust_radius
 
 READOUTS = ("maximum", "summed-probabilities")
@@ -30,7 +30,8 @@ class CoarseQuestion(Question):
         values = np.empty(len(self.code))
         for c in np.unique(self.code):
             own = self.code == c
-            values[own] = one_against_rest(self.network, self.class_of, c).score(np.asarray(points)[own], self.readout)  # type: ignore[arg-type]
+            side = one_against_rest(self.network, self.class_of, c)
+            values[own] = side.score(np.asarray(points)[own], self.readout)
         return values
 
     def _arrays(self) -> list[Any]:
@@ -38,7 +39,7 @@ class CoarseQuestion(Question):
 
 
 def coarse_radius(
-    network: MulticlassNetwork, class_of: Ints, x: Array, codes: Ints, *, readout: str, budget: Budget, **asked: Any
+    network: Network, class_of: Ints, x: Array, codes: Ints, *, readout: str, budget: Budget, **asked: Any
 ) -> RadiusBracket:
     """Return the bracket of every point's radius, each class against the rest under the named read-out.
 
@@ -63,10 +64,10 @@ def coarse_radius(
     return RadiusBracket(lower, upper, witness, tuple(status.tolist()), question)
 
 
-def one_against_rest(network: Any, class_of: Ints, code: int) -> MulticlassNetwork:
+def one_against_rest(network: Any, class_of: Ints, code: int) -> Network:
     """Return the network whose positive outputs are those of one class."""
     signs: Ints = np.where(class_of == code, 1, -1)
-    return replace(network, class_labels=signs)
+    return network.changed(class_labels=signs)
 
 
 def _bracket(network: Any, x: Array, y: Ints, readout: str, budget: Budget, asked: dict[str, Any]) -> RadiusBracket:

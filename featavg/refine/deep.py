@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from featavg.arrays import Array, Ints
-from featavg.data.labelled import Names
+from featavg.data import Names
 from featavg.errors import InputError
 from featavg.refine.classifier import SubclassClassifier
 from featavg.refine.compared import Compared
@@ -193,9 +193,8 @@ def _trained(
 
 def _head_card(module: nn.Module, cut: Cut, found: SubclassClassifier) -> dict[str, Any]:
     network = found.network_
-    layers = (
-        f"Linear({network.weights.shape[1]}, {network.neurons}), ReLU, Linear({network.neurons}, {network.classes})"
-    )
+    inside, outputs = network.neurons, network.output_count
+    layers = f"Linear({network.inputs}, {inside}), ReLU, Linear({inside}, {outputs})"
     return {
         "architecture": f"{type(module).__name__}, frozen, with {cut.name!r} replaced by {layers}, "
         "then log Σ exp over the sub-classes of a class",

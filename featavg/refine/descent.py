@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from featavg.arrays import Array, Ints
-from featavg.model import MulticlassNetwork
+from featavg.model import MulticlassNetwork, Network
 from featavg.training.losses import LOSSES
 
 BATCH = 128
@@ -74,7 +74,7 @@ class State:
         """F (sample, output)."""
         return np.maximum(x @ self.weights.T + self.biases, 0.0) @ self.second.T
 
-    def network(self, frame: Frame, class_labels: Ints | None = None) -> MulticlassNetwork:
+    def network(self, frame: Frame, class_labels: Ints | None = None) -> Network:
         """The same network on the points as they came."""
         weights = self.weights.astype(np.float64) / frame.size
         biases = self.biases.astype(np.float64) - weights @ frame.mean

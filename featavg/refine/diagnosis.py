@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from featavg.arrays import Array, Ints
-from featavg.data.labelled import Names
+from featavg.data import Names
 from featavg.record import Record
 from featavg.record.words import number
 from featavg.refine.averages import Averages

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from featavg.arrays import Array, Ints, finite_matrix
-from featavg.data.labelled import Names
+from featavg.data import Names
 from featavg.errors import InputError
-from featavg.model import MulticlassNetwork
+from featavg.model import Network
 from featavg.record.words import number
 from featavg.refine.classifier import SubclassClassifier
 from featavg.refine.compared import Compared
@@ -36,7 +36,7 @@ class Refined:
     """A classifier trained on finer labels, the coarse network it is compared with, and the comparison."""
 
     model: SubclassClassifier
-    coarse: MulticlassNetwork
+    coarse: Network
     compared: Compared
 
 
@@ -99,7 +99,7 @@ def held_out_split(y: Names, seed: int) -> tuple[Ints, Ints]:
     return learn, judge
 
 
-def coarse_network(x: Array, codes: Ints, width: int, seed: int) -> MulticlassNetwork:
+def coarse_network(x: Array, codes: Ints, width: int, seed: int) -> Network:
     """`width` neurons a class on the coarse labels from a small random start, at the rate and moment of best accuracy.
 
     Rate and moment are chosen on a fifth of the points, held out.

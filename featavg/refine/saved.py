@@ -9,7 +9,7 @@ import numpy as np
 
 from featavg.arrays import labels_among
 from featavg.errors import InputError
-from featavg.model import MulticlassNetwork, load_network, read_about, save_network
+from featavg.model import load_network, read_about, save_network
 from featavg.refine.classifier import SubclassClassifier
 
 
@@ -31,12 +31,12 @@ def save_classifier(model: SubclassClassifier, path: str | os.PathLike[str]) -> 
 def load_classifier(path: str | os.PathLike[str]) -> SubclassClassifier:
     """Read what `save_classifier` wrote: it predicts as before, and does not remember what it was trained on."""
     network, about = load_network(path), read_about(path)
-    if not is_classifier(about) or not isinstance(network, MulticlassNetwork):
+    if not is_classifier(about) or network.output_count == 1:
         raise InputError(f"{path} must hold a network with the names of its classes, got one without; use load_network")
     model = SubclassClassifier()
     model.network_ = network
     model.classes_ = np.array(about["classes"])
-    model.class_of_ = labels_among(about["class_of"], range(len(model.classes_)), network.classes, "class_of")
+    model.class_of_ = labels_among(about["class_of"], range(len(model.classes_)), network.output_count, "class_of")
     model.subclass_names_ = np.array(about["subclass_names"])
     model.n_features_in_ = network.weights.shape[1]
     return model

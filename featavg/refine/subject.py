@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from featavg.arrays import Array, Bools, Ints, finite_matrix
-from featavg.data.labelled import Names
+from featavg.data import Names
 from featavg.errors import InputError
-from featavg.model import BinaryNetwork, MulticlassNetwork, TwoLayerNetwork, as_network
+from featavg.model import Network, as_network
 from featavg.refine.coarse_radius import coarse_radius, one_against_rest
 from featavg.refine.sublabels import class_codes, known_classes
 from featavg.refine.torch_head import inputs_of, is_two_layer, split_module, two_layer_head
@@ -29,14 +29,14 @@ class Subject:
     rows: Array  # (neuron, feature)  hidden neurons of a two-layer network, or the head's weights of each class
     row_class: Ints  # (neuron,)  the class a row speaks for
     importance: Array  # (neuron,)  ‖a_r‖‖w_r‖, by how much a row can move the outputs
-    network: BinaryNetwork | MulticlassNetwork
+    network: Network
     output_class: Ints  # (output,)  the class of each output of the network; (1,) for a single one
     kind: str  # what was read, in words
     readout: str = "maximum"
 
     def predict(self, features: Array) -> Ints:
         """The class decided for, as a code: (sample,)."""
-        if isinstance(self.network, BinaryNetwork):
+        if self.network.output_count == 1:
             return (self.network.score(features) > 0).astype(np.int64)
         if self.readout == "summed-probabilities":
             member = self.output_class[:, None] == np.arange(len(self.classes))
@@ -46,7 +46,7 @@ class Subject:
     def attack(self, rows: Ints) -> Array:
         """Radii (row,) at which a Newton walk fools these points: upper bounds, 0 for errors."""
         x, codes, walk = self.features[rows], self.codes[rows], NewtonWalk()
-        if isinstance(self.network, BinaryNetwork):
+        if self.network.output_count == 1:
             return walk(self.network, x, 2 * codes - 1).upper
         upper = np.empty(len(rows))
         for c in np.unique(codes):
@@ -59,7 +59,7 @@ class Subject:
     def exact(self, rows: Ints, budget: Budget) -> tuple[Array, Array]:
         """Lower and upper bounds (row,) of the true radii of these points, equal where the search ended."""
         x, codes = self.features[rows], self.codes[rows]
-        if isinstance(self.network, BinaryNetwork):
+        if self.network.output_count == 1:
             found = robust_radius(self.network, x, 2 * codes - 1, budget=budget, proofs=False)
         else:
             found = coarse_radius(
@@ -122,7 +122,6 @@ def linear_subject(
     double = (np.vstack([rows, -rows]), np.append(constants, -constants))
     second = np.hstack([np.eye(outputs), -np.eye(outputs)])
     network = as_network((*double, second, np.zeros(outputs)))
-    assert isinstance(network, BinaryNetwork | MulticlassNetwork)
     # What all rows share moves no decision.
     centred = np.vstack([rows, -rows]) if outputs == 1 else rows - rows.mean(axis=0)
     speaks_for = np.arange(outputs) if output_class is None else output_class
@@ -148,9 +147,8 @@ def _refined(module: Any, x: ArrayLike, y: ArrayLike) -> Subject:
 
 
 def _two_layer(
-    network: TwoLayerNetwork, x: ArrayLike, y: ArrayLike, classes: Any, output_class: Ints | None, readout: str
+    network: Network, x: ArrayLike, y: ArrayLike, classes: Any, output_class: Ints | None, readout: str
 ) -> Subject:
-    assert isinstance(network, BinaryNetwork | MulticlassNetwork)
     points = finite_matrix(x, "x")
     if points.shape[1] != network.weights.shape[1]:
         raise InputError(
@@ -164,10 +162,8 @@ def _two_layer(
         raise InputError(f"the model decides between {output_class.max() + 1} classes, got {len(names)}; check y")
     # A neuron speaks for the class it raises most against the others.
     raised = network.second - network.second.mean(axis=0) if len(network.second) > 1 else network.second
-    if isinstance(network, BinaryNetwork):
-        row_class = (network.second[0] > 0).astype(np.int64)
-    else:
-        row_class = output_class[raised.argmax(axis=0)]
+    speaks_for: Ints = raised.argmax(axis=0) if network.output_count > 1 else (raised[0] > 0).astype(np.int64)
+    row_class = output_class[speaks_for] if network.output_count > 1 else speaks_for
     importance = np.linalg.norm(raised, axis=0) * np.linalg.norm(network.weights, axis=1)
     codes = class_codes(y, len(points), names)
     kind = f"two-layer network of {network.neurons} neurons"
@@ -176,13 +172,13 @@ def _two_layer(
     )  # fmt: skip
 
 
-def _output_classes(network: TwoLayerNetwork, classes: int, readout: str) -> tuple[Ints, str]:
-    if isinstance(network, BinaryNetwork) and classes == 2:
+def _output_classes(network: Network, classes: int, readout: str) -> tuple[Ints, str]:
+    if network.output_count == 1 and classes == 2:
         return np.zeros(1, dtype=np.int64), readout
     labels = getattr(network, "class_labels", None)
     if labels is not None and classes == 2:
         return (labels > 0).astype(np.int64), "summed-probabilities" if len(labels) > 2 else readout
-    if len(network.second) != classes or isinstance(network, BinaryNetwork):
+    if len(network.second) != classes or network.output_count == 1:
         raise InputError(
             f"a network of {len(network.second)} outputs cannot decide between {classes} classes; check y or the model"
         )

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from featavg.arrays import Array, Ints, finite_matrix
-from featavg.data.labelled import Names
+from featavg.data import Names
 from featavg.errors import InputError
 from featavg.model import as_network
 from featavg.refine.clustering import METHODS, Method, Space, cluster, embed, means, merge_tiny, nearest

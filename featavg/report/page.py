@@ -12,8 +12,8 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
-from featavg.errors import InputError
 from featavg.figures.draw import draw
+from featavg.files import make_folder, write_whole
 from featavg.record import FAMILY, Claim, Record
 from featavg.record.words import expected_text, interval_text, number, published_text, summary, verdict_counts
 from featavg.report.svg import inline_svg
@@ -55,13 +55,8 @@ def write_report(
     """Write the page to `path`, whole or not at all."""
     path = Path(path)
     text = page(records, heading, intervals)
-    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        partial.write_text(text, encoding="utf-8")
-        os.replace(partial, path)
-    except OSError as error:
-        raise InputError(f"cannot write the report {path} ({error.strerror}); choose another place with -o") from None
+    make_folder(path.parent)
+    write_whole(path, text)
     return path
 
 

@@ -10,8 +10,7 @@ from numpy.typing import ArrayLike
 
 from featavg.arrays import Array, Bools, Ints, finite_matrix, labels_among
 from featavg.errors import InputError
-from featavg.model import BINARY_READOUTS, BinaryNetwork, MulticlassNetwork, as_network
-from featavg.model.network import multiclass_margins
+from featavg.model import GROUPED, Network, as_network, read_as
 
 Norm = Literal["l2", "linf"]
 NORMS: tuple[Norm, ...] = ("l2", "linf")
@@ -25,7 +24,7 @@ TIE = 1e-9
 class Question:
     """At each x_i: how far, in `norm`, is the nearest point that the read-out does not put in class y_i?"""
 
-    network: BinaryNetwork | MulticlassNetwork
+    network: Network
     x: Array  # (sample, axis)
     y: Ints  # (sample,)  -1 or +1 for binary read-outs, the class for argmax
     norm: Norm
@@ -35,15 +34,9 @@ class Question:
 
     def margins(self, points: ArrayLike) -> Array:
         """By how much the decision at point i is still y_i: (sample,)."""
-        network, readout = self.network, self.readout
-        if isinstance(network, BinaryNetwork):
-            return self.y * network.score(points)
-        if self.rival is not None:
-            outputs, each = network.outputs(points), np.arange(len(self.y))
-            return outputs[each, self.y] - outputs[each, self.rival]
-        if readout == "argmax":
-            return multiclass_margins(network.outputs(points), self.y)
-        return self.y * network.score(points, readout)  # type: ignore[arg-type]
+        codes = self.y if self.readout == "argmax" else (self.y + 1) // 2
+        readout = read_as(self.network.readout, self.readout)
+        return readout.margins(self.network.outputs(points), codes, self.rival)
 
     def fooled(self, points: ArrayLike, tie: float = TIE) -> Bools:
         """Whether point i is misclassified or tied: margin <= 1e-9 · (Σ|a_j z_j| + |c|), summed over active neurons."""
@@ -88,8 +81,8 @@ def ask(
     array([1.5])
     """
     network = as_network(model)
-    if not isinstance(network, BinaryNetwork | MulticlassNetwork):
-        raise InputError(f"cannot ask a {type(network).__name__}")
+    if len(network.layers) != 2 or not network.activation.is_relu:
+        raise InputError(f"exact radii need two layers with ReLU between them, got {len(network.layers)} layers")
     points = finite_matrix(x, "x", columns=network.weights.shape[1])
     if norm not in NORMS:
         raise InputError(f"norm must be l2 or linf, got {norm!r}")
@@ -124,16 +117,16 @@ def part(question: Question, chosen: Bools | Ints) -> Question:
     return replace(question, x=question.x[chosen], y=question.y[chosen], rival=rival)
 
 
-def _readout(network: BinaryNetwork | MulticlassNetwork, readout: Readout | None) -> Readout:
-    if isinstance(network, BinaryNetwork):
+def _readout(network: Network, readout: Readout | None) -> Readout:
+    if network.output_count == 1:
         if readout not in (None, "sign"):
             raise InputError(f"a network with one output has the read-out sign, got {readout!r}")
         return "sign"
     if readout is None or readout == "argmax":
         return "argmax"
-    if readout not in BINARY_READOUTS:
-        raise InputError(f"readout must be argmax, {', '.join(BINARY_READOUTS)}, got {readout!r}")
-    network.split()
+    if readout not in GROUPED:
+        raise InputError(f"readout must be argmax, {', '.join(GROUPED)}, got {readout!r}")
+    read_as(network.readout, readout)
     return readout
 
 

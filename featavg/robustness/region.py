@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from featavg.arrays import Array, Bools, Ints
-from featavg.model import TwoLayerNetwork
+from featavg.model import Network
 from featavg.robustness.question import TIE, Question
 
 # Rows (w, b) that differ by less than this after scaling are one neuron: the rounding of their own products.
@@ -81,7 +81,7 @@ def fooled_set(question: Question) -> FooledSet:
     return FooledSet(merge(network), question.readout, np.sign(labels))
 
 
-def merge(network: TwoLayerNetwork) -> Neurons:
+def merge(network: Network) -> Neurons:
     """Fold neurons with w = 0 into the constants and add up those with (w, b) on one ray: ReLU(αz) = α ReLU(z)."""
     tie = np.abs(network.second).sum(axis=0)
     length = np.linalg.norm(network.weights, axis=1)
@@ -104,7 +104,7 @@ def merge(network: TwoLayerNetwork) -> Neurons:
     )
 
 
-def _rays(network: TwoLayerNetwork, alive: Ints, length: Array) -> tuple[Ints, Array]:
+def _rays(network: Network, alive: Ints, length: Array) -> tuple[Ints, Array]:
     """For each live neuron the first one on its ray, and how many times longer than that one it is."""
     rays = np.column_stack([network.weights[alive], network.biases[alive]]) / length[alive, None]
     same: Bools = np.ones((len(alive), len(alive)), dtype=bool)

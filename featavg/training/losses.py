@@ -13,8 +13,7 @@ from scipy.special import expit
 
 from featavg.arrays import Array, Ints
 from featavg.errors import InputError
-from featavg.model import BinaryNetwork, TwoLayerNetwork
-from featavg.model.network import multiclass_margins
+from featavg.model import Argmax, Network
 
 LossName = Literal["logistic", "exponential", "cross-entropy"]
 
@@ -91,7 +90,7 @@ class CrossEntropy(Loss):
 
     def margins(self, outputs: Array, target: Ints) -> Array:
         """F_y − max over the other classes."""
-        return multiclass_margins(outputs, target)
+        return Argmax(np.arange(outputs.shape[1])).margins(outputs, target)
 
 
 LOSSES: dict[LossName, Loss] = {
@@ -101,12 +100,14 @@ LOSSES: dict[LossName, Loss] = {
 }
 
 
-def loss_for(network: TwoLayerNetwork, name: LossName | None) -> Loss:
+def loss_for(network: Network, name: LossName | None) -> Loss:
     """Return the named loss if it fits the network, or its own: logistic for one output, cross-entropy for several."""
-    binary = isinstance(network, BinaryNetwork)
+    binary = network.output_count == 1
     fitting: tuple[LossName, ...] = ("logistic", "exponential") if binary else ("cross-entropy",)
     if name is not None and name not in fitting:
-        raise InputError(f"a {type(network).__name__} is trained with {' or '.join(fitting)} loss, got {name!r}")
+        raise InputError(
+            f"a network of {network.output_count} outputs is trained with {' or '.join(fitting)} loss, got {name!r}"
+        )
     return LOSSES[name or fitting[0]]
 
 

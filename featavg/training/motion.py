@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from featavg.arrays import Array, Ints
-from featavg.data import Points
-from featavg.model import TwoLayerNetwork
+from featavg.data import Dataset
+from featavg.model import Network
 from featavg.training.watch import Team, Watch, teams
 
 # Above this many samples the Gram matrix would take more memory than it saves time.
@@ -24,7 +24,7 @@ class CoefficientMotion:
     product is K G = X (Xᵀ G).
     """
 
-    def __init__(self, network: TwoLayerNetwork, data: Points, train_biases: bool, dtype: Any) -> None:
+    def __init__(self, network: Network, data: Dataset, train_biases: bool, dtype: Any) -> None:
         self.x = data.x.astype(dtype, copy=False)
         self.second = network.second.astype(dtype)
         self.output_bias = network.output_bias.astype(dtype)
@@ -98,7 +98,7 @@ class CoefficientMotion:
 class PrimalMotion:
     """W ← W − η Gᵀ X, b ← b − η Gᵀ 1: the textbook way, for batches, for rules that look at coordinates, as a check."""
 
-    def __init__(self, network: TwoLayerNetwork, data: Points, train_biases: bool, dtype: Any) -> None:
+    def __init__(self, network: Network, data: Dataset, train_biases: bool, dtype: Any) -> None:
         self.x = data.x.astype(dtype, copy=False)
         self.weights = network.weights.astype(dtype)
         self.biases = network.biases.astype(dtype)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from featavg.arrays import Array
-from featavg.data import Points
+from featavg.data import Dataset
 from featavg.errors import InputError
 from featavg.training.losses import LossName
 
@@ -37,7 +37,7 @@ class GradientDescent(Rule):
         check_positive("step_size", self.step_size)
         check_positive("batch_size", self.batch_size)
 
-    def eta(self, data: Points) -> float:
+    def eta(self, data: Dataset) -> float:
         """η for this data."""
         return 3.072 / data.dim if self.step_size is None else self.step_size
 

@@ -5,21 +5,19 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal
 
 import numpy as np
 
 from featavg.arrays import Array, Ints, finite_matrix, labels_among
-from featavg.data import ClusterData, Points
+from featavg.data import Dataset
 from featavg.errors import InputError
-from featavg.model import BinaryNetwork, TwoLayerNetwork
+from featavg.model import Network
 from featavg.threads import one_thread
 from featavg.training.losses import Loss, loss_for
 from featavg.training.motion import CoefficientMotion, PrimalMotion
 from featavg.training.rules import Adam, AdamMemory, GradientDescent, GradientFlow, Rule, check_positive
 from featavg.training.trajectory import Trajectory
-
-NetworkT = TypeVar("NetworkT", bound=TwoLayerNetwork)
 
 Progress = Callable[[float, float], None]  # done, total
 # A mean loss this many times its first value will not come back.
@@ -41,15 +39,15 @@ class every:
 
 
 def train(
-    network: NetworkT,
-    data: Points,
+    network: Network,
+    data: Dataset,
     rule: Rule | None = None,
     *,
     save_at: every | Sequence[float] | None = None,
     path: Literal["auto", "coefficients", "primal"] = "auto",
     dtype: Any = np.float64,
     progress: Progress | None = None,
-) -> Trajectory[NetworkT]:
+) -> Trajectory:
     """Train the first layer of a network on its labels of `data`: coarse for one output, fine for several.
 
     Gradient descent only ever adds multiples of training points, w_r(t) = w_r(0) + Σ_i C_ir(t) x_i, and that is how
@@ -95,7 +93,7 @@ class Moment:
 
 
 def _coefficient_moments(
-    network: TwoLayerNetwork, data: Points, rule: Rule, loss: Loss, target: Ints, goals: Array, dtype: Any
+    network: Network, data: Dataset, rule: Rule, loss: Loss, target: Ints, goals: Array, dtype: Any
 ) -> Iterator[Moment]:
     motion = CoefficientMotion(network, data, _trains_biases(network, rule), dtype)
     flow = rule if isinstance(rule, GradientFlow) else None
@@ -131,7 +129,7 @@ def _flow_step(motion: CoefficientMotion, rule: GradientFlow, derivative: Array,
 
 
 def _primal_moments(
-    network: TwoLayerNetwork, data: Points, rule: Rule, loss: Loss, target: Ints, goals: Array, dtype: Any
+    network: Network, data: Dataset, rule: Rule, loss: Loss, target: Ints, goals: Array, dtype: Any
 ) -> Iterator[Moment]:
     if not isinstance(rule, GradientDescent | Adam):
         raise InputError(f"a {type(rule).__name__} runs in coefficient space only; drop path=")
@@ -163,15 +161,15 @@ def _batches(samples: int, rule: GradientDescent | Adam) -> Iterator[Ints | slic
 
 
 def _collect(
-    network: NetworkT,
-    data: Points,
+    network: Network,
+    data: Dataset,
     loss: Loss,
     target: Ints,
     moments: Iterator[Moment],
     goals: Array,
     primal: bool,
     progress: Progress | None,
-) -> Trajectory[NetworkT]:
+) -> Trajectory:
     """Keep the moments at the goals, watch for divergence, tell the progress."""
     kept: list[tuple[float, float, float, Array, Array, Array]] = []
     status = "ended early: most_steps reached"
@@ -207,7 +205,7 @@ def _diverged(moment: Moment) -> str:
     return status
 
 
-def _check(network: TwoLayerNetwork, data: Points, rule: Rule, dtype: Any) -> Ints:
+def _check(network: Network, data: Dataset, rule: Rule, dtype: Any) -> Ints:
     if np.dtype(dtype) not in (np.float64, np.float32):
         raise InputError(f"dtype must be float64 or float32, got {np.dtype(dtype)}")
     if not len(data):
@@ -217,18 +215,18 @@ def _check(network: TwoLayerNetwork, data: Points, rule: Rule, dtype: Any) -> In
             f"network and data must share coordinates, got {network.coordinates} and {data.coordinates}; "
             "initialise the network on this data"
         )
-    if isinstance(data, ClusterData) and not data.complete:
+    if isinstance(data, Dataset) and not data.complete:
         raise InputError("compact test points are stored in part and cannot be trained on; sample them anew")
     if isinstance(rule, Adam) and data.coordinates == "compact":
         raise InputError(
             'Adam depends on the coordinates and has no meaning in compact ones; sample with coordinates="ambient"'
         )
     finite_matrix(data.x, "x", columns=network.weights.shape[1])
-    allowed = (-1, 1) if isinstance(network, BinaryNetwork) else range(len(network.second))
+    allowed = (-1, 1) if network.output_count == 1 else range(network.output_count)
     return labels_among(network.targets(data), allowed, len(data), "the labels")
 
 
-def _is_primal(path: str, rule: Rule, data: Points) -> bool:
+def _is_primal(path: str, rule: Rule, data: Dataset) -> bool:
     if path not in ("auto", "coefficients", "primal"):
         raise InputError(f"path must be auto, coefficients or primal, got {path!r}")
     needs_weights = isinstance(rule, Adam) or getattr(rule, "batch_size", None) is not None
@@ -262,5 +260,5 @@ def _most_steps(rule: Rule) -> int:
     return rule.steps
 
 
-def _trains_biases(network: TwoLayerNetwork, rule: Rule) -> bool:
-    return isinstance(network, BinaryNetwork) if rule.train_biases is None else rule.train_biases
+def _trains_biases(network: Network, rule: Rule) -> bool:
+    return network.output_count == 1 if rule.train_biases is None else rule.train_biases

@@ -2,31 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Generic, TypeVar
 
 import numpy as np
 
 from featavg.arrays import Array, Bools
-from featavg.data import Points
-from featavg.model import TwoLayerNetwork
-
-# Covariant: a run of a binary network is a run of a two-layer network.
-NetworkT = TypeVar("NetworkT", bound=TwoLayerNetwork, covariant=True)
-NetworkT_co = TypeVar("NetworkT_co", bound=TwoLayerNetwork, covariant=True)
+from featavg.data import Dataset
+from featavg.model import Network
 
 
 @dataclass(frozen=True)
-class Trajectory(Generic[NetworkT_co]):
+class Trajectory:
     """The saved moments of a training run.
 
     In coefficient space w_r(t) = w_r(0) + Σ_i C_ir(t) x_i, and weights are computed when asked for; a primal run
     stores the weights and has no coefficients.
     """
 
-    initial: NetworkT_co
-    data: Points
+    initial: Network
+    data: Dataset
     steps: Array  # (time,)  steps made until each saved moment
     times: Array  # (time,)  Σ η until then
     log_losses: Array  # (time,)
@@ -60,12 +55,12 @@ class Trajectory(Generic[NetworkT_co]):
         """W(t) − W(0): (time, neuron, axis)."""
         return self.weights - self.initial.weights
 
-    def at(self, t: int) -> NetworkT_co:
+    def at(self, t: int) -> Network:
         """Return the network of the t-th saved moment."""
-        return replace(self.initial, weights=self.weights_at(t), biases=self.biases[t])
+        return self.initial.changed(weights=self.weights_at(t), biases=self.biases[t])
 
     @property
-    def final(self) -> NetworkT_co:
+    def final(self) -> Network:
         """The trained network."""
         return self.at(-1)
 

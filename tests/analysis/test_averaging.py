@@ -12,7 +12,6 @@ from scipy.stats import kstest
 
 from featavg import (
     BinaryNetwork,
-    ClusterData,
     InputError,
     MulticlassNetwork,
     Trajectory,
@@ -25,10 +24,11 @@ from featavg import (
     sample_clusters,
     train,
 )
+from featavg.data import Dataset
 
 
 @pytest.fixture(scope="module")
-def runs() -> list[tuple[ClusterData, Trajectory[BinaryNetwork], Trajectory[MulticlassNetwork]]]:
+def runs() -> list[tuple[Dataset, Trajectory, Trajectory]]:
     """The paper's setting, k = 10, d = 3072, n = 1000, 100 steps, at five seeds."""
     found = []
     for seed in range(5):
@@ -72,7 +72,7 @@ def test_the_index_is_one_for_averaging_and_zero_for_decoupled_networks(shape: d
     assert_allclose(averaging_index(decoupled_network(data), data), 0.0, atol=1e-12)
     unit = data.centers / np.linalg.norm(data.centers, axis=1, keepdims=True)
     weights = np.stack([unit[data.center_labels == s].sum(axis=0) for s in (1, -1)])
-    network = replace(averaging_network(data), weights=weights)
+    network = averaging_network(data).changed(weights=weights)
     assert_allclose(averaging_index(network, data), 1.0, rtol=1e-12)
     assert averaging_p_value(network, data).max() < 1e-6
     if "norms" not in shape:
@@ -89,7 +89,7 @@ def test_the_index_sees_through_correlated_centers() -> None:
 def test_weight_on_the_other_class_lowers_the_index_and_negative_weight_does_not_help() -> None:
     data = sample_clusters(clusters=6, dim=500, samples=10, seed=0)
     positive, negative = averaging_network(data).weights
-    network = replace(averaging_network(data), weights=np.stack([positive - 0.5 * negative, -negative]))
+    network = averaging_network(data).changed(weights=np.stack([positive - 0.5 * negative, -negative]))
     index = averaging_index(network, data)
     assert index[0] == pytest.approx((9 / 3.75 - 1) / 2)
     assert index[1] == pytest.approx(-0.5)
@@ -108,14 +108,14 @@ def test_the_p_value_is_uniform_for_random_directions_in_the_span(size: int, cor
     # What lies outside the span of the class does not matter.
     outside = rng.standard_normal(inside.shape)
     outside -= outside @ basis @ basis.T
-    assert_allclose(averaging_p_value(replace(network, weights=inside + outside), data), p, rtol=1e-9)
+    assert_allclose(averaging_p_value(network.changed(weights=inside + outside), data), p, rtol=1e-9)
 
 
 def test_permuted_clusters_change_nothing() -> None:
     data = sample_clusters(clusters=6, dim=500, samples=60, seed=0)
     network = train(BinaryNetwork.random(data, 3, seed=1), data).final
     order = np.array([4, 0, 5, 2, 1, 3])
-    shuffled = replace(data, centers=data.centers[order], center_labels=data.center_labels[order])
+    shuffled = replace(data, stored_centers=data.centers[order], classes_of_fine=data.classes_of_fine[order])
     assert_allclose(averaging_index(network, shuffled), averaging_index(network, data), rtol=1e-9)
     assert_allclose(averaging_p_value(network, shuffled), averaging_p_value(network, data), rtol=1e-9)
     assert_allclose(alignment(network, shuffled.centers), alignment(network, data.centers)[:, order])
@@ -126,7 +126,7 @@ def test_where_nothing_can_be_said_the_answer_is_nan() -> None:
     network = averaging_network(data)
     assert np.isnan(averaging_index(network, data)).tolist() == [True, False]
     assert np.isnan(averaging_p_value(network, data)).tolist() == [True, False]
-    dead = replace(network, weights=np.zeros_like(network.weights))
+    dead = network.changed(weights=np.zeros_like(network.weights))
     assert np.isnan(averaging_index(dead, data)).all()
     assert_allclose(alignment(dead, data.centers), 0.0)
 
@@ -136,7 +136,7 @@ def test_equivalent_weights_are_means_of_groups() -> None:
     multi = MulticlassNetwork.random(data, 3, seed=1)
     assert_allclose(equivalent_weights(multi, 4), multi.weights.reshape(4, 3, -1).mean(axis=1))
     binary = BinaryNetwork.random(data, 2, seed=1)
-    mixed = replace(binary, weights=binary.weights[[2, 0, 3, 1]], second=binary.second[:, [2, 0, 3, 1]])
+    mixed = binary.changed(weights=binary.weights[[2, 0, 3, 1]], second=binary.second[:, [2, 0, 3, 1]])
     assert_allclose(equivalent_weights(mixed, 2), binary.weights.reshape(2, 2, -1).mean(axis=1))
     with pytest.raises(InputError, match="4 neurons cannot be cut into 3 equal groups"):
         equivalent_weights(binary, 3)

@@ -11,7 +11,6 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from featavg import (
     BinaryNetwork,
-    ClusterData,
     GradientDescent,
     InputError,
     MulticlassNetwork,
@@ -23,6 +22,7 @@ from featavg import (
     train,
 )
 from featavg.arrays import Array
+from featavg.data import Dataset
 
 RULE = GradientDescent(steps=60)
 SETTINGS: list[dict[str, Any]] = [
@@ -35,12 +35,12 @@ SETTINGS: list[dict[str, Any]] = [
 
 
 @pytest.fixture(params=SETTINGS, ids=str)
-def data(request: Any) -> ClusterData:
+def data(request: Any) -> Dataset:
     return sample_clusters(clusters=5, samples=70, seed=1, **request.param)
 
 
 @pytest.fixture(params=[BinaryNetwork, MulticlassNetwork])
-def run(request: Any, data: ClusterData) -> Trajectory[Any]:
+def run(request: Any, data: Dataset) -> Trajectory:
     return train(request.param.random(data, 2, seed=2), data, RULE, save_at=[0, 1, 10, 60])
 
 
@@ -52,24 +52,24 @@ def norms(rows: Array) -> Array:
     return (rows**2).sum(axis=1)
 
 
-def test_the_parts_add_up_to_the_growth(run: Trajectory[Any], data: ClusterData) -> None:
+def test_the_parts_add_up_to_the_growth(run: Trajectory, data: Dataset) -> None:
     close(reconstruct(decompose(run, data), data), run.growth)
 
 
-def test_coefficients_and_least_squares_agree(run: Trajectory[Any], data: ClusterData) -> None:
+def test_coefficients_and_least_squares_agree(run: Trajectory, data: Dataset) -> None:
     read, solved = decompose(run, data), decompose_weights(run.growth, data)
     close(solved.feature, read.feature)
     close(solved.noise, read.noise)
 
 
-def test_the_noises_of_its_carriers_pay_for_a_feature(run: Trajectory[Any], data: ClusterData) -> None:
+def test_the_noises_of_its_carriers_pay_for_a_feature(run: Trajectory, data: Dataset) -> None:
     """λ_j/(α‖μ_j‖²) = Σ_{i carries j} σ_i/‖ξ_i‖² at every time."""
     parts = decompose_weights(run.growth, data)
     paid = (parts.noise / norms(data.noise)) @ data.membership
     close(parts.feature / (data.signal * norms(data.centers)), paid)
 
 
-def test_nothing_is_there_at_time_zero(run: Trajectory[Any], data: ClusterData) -> None:
+def test_nothing_is_there_at_time_zero(run: Trajectory, data: Dataset) -> None:
     parts = decompose(run, data)
     assert parts.feature.shape == (4, run.initial.neurons, 5)
     assert parts.noise.shape == (4, run.initial.neurons, 70)
@@ -78,7 +78,7 @@ def test_nothing_is_there_at_time_zero(run: Trajectory[Any], data: ClusterData) 
     assert parts.feature[1].any()
 
 
-def test_permuted_neurons_have_permuted_parts(run: Trajectory[Any], data: ClusterData) -> None:
+def test_permuted_neurons_have_permuted_parts(run: Trajectory, data: Dataset) -> None:
     parts = decompose_weights(run.growth[-1], data)
     order = np.random.default_rng(0).permutation(run.initial.neurons)
     close(decompose_weights(run.growth[-1][order], data).feature, parts.feature[order])
@@ -89,7 +89,7 @@ def test_a_rotation_changes_no_part() -> None:
     turn = np.linalg.qr(np.random.default_rng(0).standard_normal((120, 120)))[0]
     growth = np.random.default_rng(1).standard_normal((3, 44)) @ np.concatenate([data.centers, data.noise])
     straight = decompose_weights(growth, data)
-    rotated = decompose_weights(growth @ turn, replace(data, x=data.x @ turn, centers=data.centers @ turn))
+    rotated = decompose_weights(growth @ turn, replace(data, x=data.x @ turn, stored_centers=data.centers @ turn))
     close(rotated.feature, straight.feature)
     close(rotated.noise, straight.noise)
 

@@ -11,7 +11,6 @@ from scipy.optimize import minimize
 
 from featavg import (
     BinaryNetwork,
-    ClusterData,
     InputError,
     averaging_network,
     decoupled_network,
@@ -22,15 +21,17 @@ from featavg import (
 from featavg.analysis import theory
 from featavg.analysis.theory import Setting
 from featavg.arrays import Array
+from featavg.data import Dataset
+from featavg.model import Network
 
 
 @pytest.fixture(scope="module")
-def data() -> ClusterData:
+def data() -> Dataset:
     return sample_clusters(clusters=5, dim=400, samples=10, positive=2, signal=1.3, noise=0.7, seed=0)
 
 
 @pytest.fixture(scope="module")
-def setting(data: ClusterData) -> Setting:
+def setting(data: Dataset) -> Setting:
     return Setting.of(data)
 
 
@@ -49,7 +50,7 @@ def nearest(matrix: Array, bound: Array, start: Array) -> float:
     return size * float(np.linalg.norm(found.x - start / size)) if found.success and met else np.inf
 
 
-def brute_radius(network: BinaryNetwork, x: Array, y: int) -> float:
+def brute_radius(network: Network, x: Array, y: int) -> float:
     """Distance of x to y f <= 0: one convex problem for every pattern of active neurons."""
     basis = np.linalg.qr(network.weights.T)[0]
     weights, start = network.weights @ basis, x @ basis
@@ -67,7 +68,7 @@ def brute_radius(network: BinaryNetwork, x: Array, y: int) -> float:
 
 
 @pytest.mark.parametrize("cluster", [0, 4])
-def test_radius_of_the_averaging_network_at_a_center(data: ClusterData, setting: Setting, cluster: int) -> None:
+def test_radius_of_the_averaging_network_at_a_center(data: Dataset, setting: Setting, cluster: int) -> None:
     center, label = data.signal * data.centers[cluster], int(data.center_labels[cluster])
     assert brute_radius(averaging_network(data), center, label) == pytest.approx(
         theory.averaging_radius(setting), rel=1e-5
@@ -76,21 +77,21 @@ def test_radius_of_the_averaging_network_at_a_center(data: ClusterData, setting:
 
 @pytest.mark.parametrize("cluster", [0, 4])
 @pytest.mark.parametrize("threshold", [0.05, 0.25, 0.45, 0.9])
-def test_radius_of_the_filtered_network(data: ClusterData, setting: Setting, cluster: int, threshold: float) -> None:
+def test_radius_of_the_filtered_network(data: Dataset, setting: Setting, cluster: int, threshold: float) -> None:
     center, label = data.signal * data.centers[cluster], int(data.center_labels[cluster])
     expected = theory.filtered_radius(setting, threshold, label)
     assert brute_radius(filtered_network(data, threshold), center, label) == pytest.approx(expected, rel=1e-5)
 
 
 @pytest.mark.parametrize("cluster", [0, 4])
-def test_radius_of_summed_logits(data: ClusterData, setting: Setting, cluster: int) -> None:
+def test_radius_of_summed_logits(data: Dataset, setting: Setting, cluster: int) -> None:
     center, label = data.signal * data.centers[cluster], int(data.center_labels[cluster])
     # Summed logits of the decoupled network are the filtered one with threshold 0.
     expected = theory.summed_logits_radius(setting, label)
     assert brute_radius(filtered_network(data, 0.0), center, label) == pytest.approx(expected, rel=1e-5)
 
 
-def test_no_radius_is_larger_than_that_of_the_maximum_read_out(data: ClusterData, setting: Setting) -> None:
+def test_no_radius_is_larger_than_that_of_the_maximum_read_out(data: Dataset, setting: Setting) -> None:
     weights = decoupled_network(data).weights
     basis = np.linalg.qr(weights.T)[0]
     features = weights @ basis
@@ -167,7 +168,7 @@ def test_the_window_of_training_times_opens_where_it_should() -> None:
     assert np.sqrt(2 * k) > 20 * np.log(2 * k)
 
 
-def test_the_setting_is_read_off_the_data(data: ClusterData, setting: Setting) -> None:
+def test_the_setting_is_read_off_the_data(data: Dataset, setting: Setting) -> None:
     assert setting == Setting(clusters=5, dim=400, signal=1.3, noise=0.7, samples=10, positive=2)
     assert setting.class_sizes == (2, 3)
     assert Setting(clusters=5, dim=9).class_sizes == (3, 2)

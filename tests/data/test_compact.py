@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from scipy.stats import ks_2samp
 
-from featavg import BinaryNetwork, ClusterData, GradientDescent, MulticlassNetwork, alignment, sample_clusters, train
+from featavg import BinaryNetwork, Dataset, GradientDescent, MulticlassNetwork, alignment, sample_clusters, train
 from featavg.arrays import Array
 from featavg.data import compact
 
@@ -29,7 +29,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
 }
 
 
-def look(data: ClusterData, seed: int) -> dict[str, float]:
+def look(data: Dataset, seed: int) -> dict[str, float]:
     """One number of each kind from one sample, a network trained on it, and test points."""
     noise, other = data.noise, np.flatnonzero(data.cluster != data.cluster[0])
     same = np.flatnonzero(data.cluster == data.cluster[0])

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_digits
 
+from featavg.data import Dataset
 from featavg.data.fetching import fetch
-from featavg.data.images import ImageData, coarse_task, load_images, load_pixels
+from featavg.data.images import coarse_task, load_images, load_pixels
 from featavg.data.sources import CATALOGUE
 from featavg.errors import InputError
 from featavg.model import MulticlassNetwork
@@ -85,7 +86,7 @@ def test_more_than_there_are_cannot_be_drawn(samples: int) -> None:
 
 
 def test_a_small_draw_keeps_all_classes_of_the_task() -> None:
-    few: ImageData = load_images("digits", samples=3)
+    few: Dataset = load_images("digits", samples=3)
     assert MulticlassNetwork.random(few).second.shape[0] == 10  # though three points have at most three classes
 
 

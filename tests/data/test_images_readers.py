@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from featavg.data import folders
-from featavg.data.labelled import labelled_data
+from featavg.data import dataset, folders
 from featavg.data.readers import read_points
 from featavg.errors import InputError
 
@@ -29,10 +28,10 @@ def test_npz_round_trip(tmp_path: Path) -> None:
     np.savez(tmp_path / "d.npz", x=x, y=y, sublabels=fine)
     data = read_points(tmp_path / "d.npz")
     np.testing.assert_array_equal(data.x, x)
-    np.testing.assert_array_equal(data.y, [0, 1, 0, 1])
-    np.testing.assert_array_equal(data.labels, y)  # as a scikit-learn model knows them
-    assert data.subclass_names == ("a", "b", "c")
-    np.testing.assert_array_equal(data.sublabels, [0, 1, 2, 1])
+    np.testing.assert_array_equal(data.labels.codes, [0, 1, 0, 1])
+    np.testing.assert_array_equal(data.y, y)  # as a scikit-learn model knows them
+    assert data.fine_names == ("a", "b", "c")
+    np.testing.assert_array_equal(data.known_fine().codes, [0, 1, 2, 1])
 
 
 def test_npz_names_can_be_chosen_and_images_are_scaled(tmp_path: Path) -> None:
@@ -40,8 +39,8 @@ def test_npz_names_can_be_chosen_and_images_are_scaled(tmp_path: Path) -> None:
     data = read_points(tmp_path / "d.npz", label="kind")
     assert data.shape == (3, 4)
     np.testing.assert_array_equal(data.x, np.ones((2, 12)))
-    assert data.sublabels is None
-    assert data.subclass_names == ()
+    assert data.fine is None
+    assert data.fine_names == ()
 
 
 @pytest.mark.parametrize(
@@ -96,8 +95,8 @@ def test_csv_with_label_columns(tmp_path: Path, delimiter: str) -> None:
     data = read_points(path, label="even", sublabel="digit")
     np.testing.assert_array_equal(data.x, [[1, 2.5], [-300, 4], [0, 0]])
     assert data.class_names == ("no", "yes")
-    assert data.subclass_names == ("2", "9", "10")  # numbers sort as numbers
-    np.testing.assert_array_equal(data.points(positive="yes").y, [-1, 1, -1])
+    assert data.fine_names == ("2", "9", "10")  # numbers sort as numbers
+    np.testing.assert_array_equal(data.between("yes").y, [-1, 1, -1])
 
 
 @pytest.mark.parametrize(
@@ -137,8 +136,8 @@ def test_a_folder_of_classes(tmp_path: Path) -> None:
     assert data.class_names == ("cat", "dog")
     assert data.shape == (2, 3)
     np.testing.assert_array_equal(data.x, [np.ones(6), np.zeros(6)])
-    with pytest.raises(InputError, match="needs a sub-label for every point, got coarse labels only"):
-        data.points()
+    with pytest.raises(InputError, match="needs a fine label for every point, got coarse labels only"):
+        _ = data.cluster
 
 
 def test_a_folder_of_sub_classes_that_share_names(tmp_path: Path) -> None:
@@ -148,9 +147,9 @@ def test_a_folder_of_sub_classes_that_share_names(tmp_path: Path) -> None:
     data = read_points(tmp_path)
     assert data.shape == (2, 3, 3)
     np.testing.assert_allclose(data.x[-1], 0.2)  # grey beside colour: three equal channels
-    assert data.subclass_names == ("cat/old", "cat/young", "dog/young")
-    np.testing.assert_array_equal(data.points().y, [1, 1, -1, -1])
-    np.testing.assert_array_equal(data.points().cluster, data.sublabels)
+    assert data.fine_names == ("cat/old", "cat/young", "dog/young")
+    np.testing.assert_array_equal(data.labels.signs, [-1, -1, 1, 1])
+    np.testing.assert_array_equal(data.center_labels, ["cat", "cat", "dog"])
 
 
 def test_images_of_two_sizes_are_refused(tmp_path: Path) -> None:
@@ -197,9 +196,9 @@ def test_wrong_paths_are_refused(tmp_path: Path) -> None:
 
 
 def test_a_binary_view_needs_two_sides() -> None:
-    data = labelled_data(np.eye(3), ["a", "b", "c"], [0, 1, 2])
+    data = dataset(np.eye(3), ["a", "b", "c"], [0, 1, 2])
     with pytest.raises(InputError, match="a binary task needs 2 classes, got 3; say which is"):
-        data.points()
+        _ = data.labels.signs
     with pytest.raises(InputError, match=r"positive must be one of the classes \['a', 'b', 'c'\], got 'd'"):
-        data.points(positive="d")
-    np.testing.assert_array_equal(data.points(positive="b").y, [-1, 1, -1])
+        data.between("d")
+    np.testing.assert_array_equal(data.between("b").y, [-1, 1, -1])

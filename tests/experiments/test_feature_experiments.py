@@ -7,6 +7,7 @@ import pytest
 from scipy.optimize import minimize
 
 import featavg as fa
+from featavg import Points
 from featavg.deep import SmallCNN, feature_data
 from featavg.experiments import (
     _features,
@@ -75,7 +76,7 @@ def test_heads_of_the_theory_have_its_cosines_indices_and_radii(heads, orthogona
     assert found["fine_index"] < 0.1
     assert found["coarse_p"] < 1e-3
     # At a center: √(d/k) and √(d/2) of the theory with √d = 4, here 4/√10 and 4/√2.
-    centers = replace(orthogonal, x=orthogonal.centers, y=orthogonal.center_labels, cluster=np.arange(10))
+    centers = Points(orthogonal.centers, orthogonal.center_labels, np.arange(10))
     radii = _features.head_radii(heads, centers, 10)
     assert [radii["coarse_mean"], radii["fine_mean"]] == pytest.approx([4 / 10**0.5, 4 / 2**0.5], rel=0.02)
     assert radii["exact"] == 1
@@ -85,7 +86,7 @@ def test_heads_of_the_theory_have_its_cosines_indices_and_radii(heads, orthogona
 def test_neurons_that_no_point_of_their_class_wakes_are_dead_and_leave_no_mark(heads, orthogonal):
     weights = heads.fine.weights.copy()
     weights[4] = orthogonal.centers[7] - orthogonal.centers[1]  # of class 1, on at class 7 alone
-    fine = replace(heads.fine, weights=weights)
+    fine = heads.fine.changed(weights=weights)
     assert np.flatnonzero(~_features.live_neurons(fine, orthogonal)).tolist() == [4]
     found = cifar_features._levels(replace(heads, fine=fine), orthogonal)
     assert found["live"].tolist() == [3, 2, *[3] * 8]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -100,7 +99,7 @@ def test_what_slabs_exclude_no_search_can_fool(arena: Arena) -> None:
 def test_one_prototype_a_class_has_the_radius_of_the_bisector(arena: Arena) -> None:
     rule = Prototypes("prototypes", (Setting(strength=1e4, count=1),), readout="maximum")
     kept = (arena.codes == 0) | (np.arange(400) % 5 == 0)  # unequal classes: the mean of all is nearer to one center
-    few = replace(arena.train, x=arena.train.x[kept], y=arena.train.y[kept], cluster=arena.train.cluster[kept])
+    few = arena.train.take(kept)
     uneven = Arena(few, arena.judge, seed=1000)
     moment = next(rule.moments(uneven, rule.settings[0], (), 1.0))
     low, high = (few.x[few.y == sign].mean(axis=0) for sign in (-1, 1))
@@ -240,5 +239,5 @@ def test_early_and_late_parts_of_weights_are_put_together() -> None:
     feature, noise = ([c @ part for c in made] for part in (data.x - data.noise, data.noise))
     weights = feature[1] / np.linalg.norm(feature[1]) + noise[0] / np.linalg.norm(feature[0])
     test = data.resample(10, seed=TEST_SEED + 1002)
-    by_hand = robust_radius(replace(start, weights=weights), test.x, test.y, readout="maximum").lower.mean()
+    by_hand = robust_radius(start.changed(weights=weights), test.x, test.y, readout="maximum").lower.mean()
     assert swaps[1, 1] == pytest.approx(by_hand, rel=1e-6)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import FrozenInstanceError, replace
+from dataclasses import FrozenInstanceError
 from typing import Any
 
 import numpy as np
@@ -11,26 +11,26 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import softmax
 
 from featavg import BinaryNetwork, InputError, MulticlassNetwork, Points, sample_clusters
-from featavg.model import BINARY_READOUTS
+from featavg.model import GROUPED, Activation, Grouped, Groups, Layer, Network, same_network
 
 rng = np.random.default_rng(0)
 X = rng.standard_normal((20, 6))
 
 
 @pytest.fixture
-def binary() -> BinaryNetwork:
+def binary() -> Network:
     return BinaryNetwork(rng.standard_normal((4, 6)), rng.standard_normal(4), [[1.0, -2.0, 0.5, -1.0]], [0.3])  # type: ignore[arg-type]
 
 
 @pytest.fixture
-def multi() -> MulticlassNetwork:
+def multi() -> Network:
     labels = np.array([1, -1, -1])
     return MulticlassNetwork(
         rng.standard_normal((5, 6)), np.zeros(5), rng.standard_normal((3, 5)), np.zeros(3), class_labels=labels
     )
 
 
-def test_one_output_is_the_sum_over_neurons(binary: BinaryNetwork) -> None:
+def test_one_output_is_the_sum_over_neurons(binary: Network) -> None:
     for x, score in zip(X, binary.score(X), strict=True):
         terms = [
             a * max(float(w @ x) + b, 0.0)
@@ -49,14 +49,14 @@ def test_a_neuron_at_exactly_zero_counts_as_on_and_a_zero_score_as_a_tie() -> No
     assert network.predict([[1.0, 1.0]]).tolist() == [0]
 
 
-def test_read_outs_are_what_they_are_called(multi: MulticlassNetwork) -> None:
+def test_read_outs_are_what_they_are_called(multi: Network) -> None:
     outputs = multi.outputs(X)
     p = softmax(outputs, axis=1)
     assert_allclose(multi.probabilities(X), p, rtol=1e-12)
     assert_allclose(multi.score(X), np.log(p[:, 0] / p[:, 1:].sum(axis=1)), rtol=1e-9)
     assert_allclose(multi.score(X, "maximum"), outputs[:, 0] - outputs[:, 1:].max(axis=1))
     assert_allclose(multi.score(X, "summed-logits"), outputs[:, 0] - outputs[:, 1:].sum(axis=1))
-    for readout in BINARY_READOUTS:
+    for readout in GROUPED:
         assert_array_equal(multi.predict_binary(X, readout), np.sign(multi.score(X, readout)))
     target = rng.integers(3, size=20)
     margins = [row[t] - np.delete(row, t).max() for row, t in zip(outputs, target, strict=True)]
@@ -82,9 +82,9 @@ def test_fine_labels_of_any_points_name_their_coarse_class() -> None:
     points = Points(X, np.array([1, 1, -1, -1] * 5), np.array([0, 2, 1, 1] * 5))
     assert MulticlassNetwork.random(points).class_labels.tolist() == [1, -1, 1]  # type: ignore[union-attr]
     with pytest.raises(InputError, match="every fine label must belong to one coarse label"):
-        MulticlassNetwork.random(replace(points, cluster=np.array([0, 1, 1, 2] * 5)))
+        Points(X, points.y, np.array([0, 1, 1, 2] * 5))
     with pytest.raises(InputError, match=r"fine labels must be 0 ... 2 without gaps"):
-        MulticlassNetwork.random(replace(points, cluster=np.array([0, 3, 1, 1] * 5)))
+        Points(X, points.y, np.array([0, 3, 1, 1] * 5))
 
 
 @pytest.mark.parametrize(
@@ -98,33 +98,100 @@ def test_fine_labels_of_any_points_name_their_coarse_class() -> None:
         ({"output_bias": [np.inf]}, "output_bias must be finite"),
     ],
 )
-def test_arrays_that_do_not_fit_are_refused(binary: BinaryNetwork, change: dict[str, Any], complaint: str) -> None:
+def test_arrays_that_do_not_fit_are_refused(binary: Network, change: dict[str, Any], complaint: str) -> None:
     with pytest.raises(InputError, match=complaint):
-        replace(binary, **change)
+        binary.changed(**change)
 
 
-def test_points_that_do_not_fit_are_refused(binary: BinaryNetwork, multi: MulticlassNetwork) -> None:
+def test_points_that_do_not_fit_are_refused(binary: Network, multi: Network) -> None:
     with pytest.raises(InputError, match="x must have 6 columns, got 5"):
         binary.score(X[:, :5])
     with pytest.raises(InputError, match="x must be finite, got 1 NaN"):
         multi.outputs([[np.nan, 0, 0, 0, 0, 0]])
     with pytest.raises(InputError, match=r"readout must be one of .*, got 'softest'"):
-        multi.score(X, "softest")  # type: ignore[arg-type]
+        multi.score(X, "softest")
     with pytest.raises(InputError, match="needs class_labels with both signs"):
-        replace(multi, class_labels=None).score(X)
+        MulticlassNetwork(multi.weights, multi.biases, multi.second, multi.output_bias).score(X)
     with pytest.raises(InputError, match="needs class_labels with both signs"):
-        replace(multi, class_labels=np.ones(3, dtype=np.int64)).score(X)
+        multi.changed(class_labels=np.ones(3, dtype=np.int64)).score(X)
     with pytest.raises(InputError, match="neurons_per_class must be at least 1, got 0"):
         BinaryNetwork.random(sample_clusters(samples=5), 0)
 
 
-def test_class_labels_are_one_sign_for_each_output(multi: MulticlassNetwork) -> None:
+def test_class_labels_are_one_for_each_output(multi: Network) -> None:
     with pytest.raises(InputError, match="class_labels must hold one label for each of 3"):
-        replace(multi, class_labels=np.array([1, -1]))
-    with pytest.raises(InputError, match="class_labels must be labels among"):
-        replace(multi, class_labels=np.array([1, -1, 2]))
+        multi.changed(class_labels=np.array([1, -1]))
 
 
-def test_networks_cannot_be_changed(binary: BinaryNetwork) -> None:
+def test_networks_cannot_be_changed(binary: Network) -> None:
     with pytest.raises(FrozenInstanceError):
         binary.weights = np.zeros((4, 6))  # type: ignore[misc]
+
+
+def test_layers_follow_each_other(binary: Network) -> None:
+    w, b, a, c = binary.weights, binary.biases, binary.second, binary.output_bias
+    deep = Network((Layer(w, b), Layer(np.eye(4) - 0.5, np.ones(4)), Layer(a, c)))
+    by_hand = np.maximum(np.maximum(X @ w.T + b, 0) @ (np.eye(4) - 0.5).T + 1, 0) @ a.T + c
+    assert_allclose(deep.outputs(X), by_hand, rtol=1e-12)
+    with pytest.raises(InputError, match="needs a network of two layers, got 3"):
+        _ = deep.second
+    with pytest.raises(InputError, match="weights_2 must have 4 columns, got 3"):
+        Network((Layer(w, b), Layer(a[:, :3], c)))
+    with pytest.raises(InputError, match="the read-out sign needs one output and two labels, got 4"):
+        Network((Layer(w, b),))
+
+
+@pytest.mark.parametrize("power", [1, 2, 3])
+@pytest.mark.parametrize(
+    "trained",
+    [("weights",), ("second",), ("weights", "second"), ("weights", "biases", "second"), ("weights", "biases")],
+)
+def test_the_degree_is_how_outputs_grow(trained: tuple[str, ...], power: int) -> None:
+    """f(2θ) = 2^degree f(θ), by evaluation; None where no exponent fits."""
+    rng = np.random.default_rng(3)
+    arrays = {"weights": rng.standard_normal((4, 6)), "biases": rng.standard_normal(4), "second": np.ones((1, 4))}
+    for biases in (arrays["biases"], np.zeros(4)):
+        network = BinaryNetwork(arrays["weights"], biases, arrays["second"], [0.0], activation=Activation(power=power))
+        scaled = network.changed(**{name: 2 * getattr(network, name) for name in trained})
+        on = X[(network.score(X) != 0) & (scaled.score(X) != 0)]
+        growth = np.log2(np.abs(scaled.score(on) / network.score(on)))
+        degree = network.degree(trained)
+        if degree is None:
+            assert np.ptp(growth) > 1e-3
+        else:
+            assert_allclose(growth, degree, atol=1e-9)
+    with pytest.raises(InputError, match=r"trained parameters are .*, got 'third'"):
+        network.degree(("third",))
+
+
+@pytest.mark.parametrize("readout", ["argmax", *GROUPED])
+def test_the_slope_of_a_margin_is_its_derivative(multi: Network, readout: str) -> None:
+    decision = multi.reading(readout).readout
+    outputs = multi.outputs(X)
+    codes = np.random.default_rng(4).integers(len(decision.labels), size=len(X))
+    step = 1e-6
+    for output in range(3):
+        moved = outputs + step * np.eye(3)[output]
+        change = (decision.margins(moved, codes) - decision.margins(outputs, codes)) / step
+        assert_allclose(change, decision.slope(outputs, codes)[:, output], atol=1e-5)
+
+
+def test_three_coarse_classes_are_decided_by_their_pools() -> None:
+    groups = Groups.of(["cat", "dog", "cat", "owl"])
+    outputs = np.random.default_rng(5).standard_normal((30, 4))
+    shares = softmax(outputs, axis=1) @ (np.array(["cat", "dog", "cat", "owl"])[:, None] == ["cat", "dog", "owl"])
+    decision = Grouped(groups)
+    assert_array_equal(decision.predict(outputs), np.array(["cat", "dog", "owl"])[shares.argmax(axis=1)])
+    codes = decision.encode(["owl"] * 30)
+    others = np.delete(np.log(shares), 2, axis=1).max(axis=1)
+    assert_allclose(decision.margins(outputs, codes), np.log(shares[:, 2]) - others, rtol=1e-9)
+    with pytest.raises(InputError, match=r"y must be labels among \['cat', 'dog', 'owl'\], got 'cow'"):
+        decision.encode(["cow"])
+
+
+def test_networks_are_told_apart(binary: Network, multi: Network) -> None:
+    assert same_network(binary, binary.changed(biases=binary.biases.copy()))
+    assert not same_network(binary, binary.changed(biases=binary.biases + 1e-16 + 1e-3))
+    assert not same_network(binary, multi)
+    assert not same_network(multi, multi.reading("maximum"))
+    assert not same_network(multi, multi.changed(class_labels=[1, 1, -1]))

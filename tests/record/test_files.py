@@ -155,7 +155,7 @@ def test_a_folder_is_read_by_name_with_its_complaints(tmp_path):
 
 def test_a_folder_that_cannot_be_is_one_sentence(tmp_path):
     (tmp_path / "file").touch()
-    with pytest.raises(InputError, match="cannot write the record"):
+    with pytest.raises(InputError, match="cannot make the folder"):
         write_record(make_record(), tmp_path / "file" / "runs")
 
 

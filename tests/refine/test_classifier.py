@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -77,7 +76,7 @@ def test_what_all_outputs_share_leaves_brackets_that_verify(digits: Any) -> None
     """A large common level hides differences in rounding; a bound must not claim more than its proof then gives."""
     train, test, _ = digits
     five = SubclassClassifier(n_subclasses=5, random_state=0).fit(train.x, train.y)
-    five.network_ = replace(five.network_, biases=five.network_.biases + 180.0)
+    five.network_ = five.network_.changed(biases=five.network_.biases + 180.0)
     found = five.robust_radius(test.x[:30], test.y[:30])
     assert found.verify().all()
 

@@ -120,7 +120,7 @@ def test_the_page_is_written_whole_or_refused(tmp_path):
     path = write_report([make_record()], tmp_path / "new" / "report.html")
     assert path.read_text(encoding="utf-8").endswith("</html>\n")
     assert [file.name for file in path.parent.iterdir()] == ["report.html"]
-    with pytest.raises(InputError, match="cannot write the report"):
+    with pytest.raises(InputError, match="cannot make the folder"):
         write_report([make_record()], path / "below" / "report.html")
 
 

@@ -61,7 +61,7 @@ def test_many_strong_logits_are_the_maximum():
     """As logits grow, logsumexp becomes the maximum, and so does the radius at a center: √(d/2)."""
     data = sample_clusters(clusters=4, dim=200, samples=5, seed=0)
     network = decoupled_network(data)
-    strong = replace(network, second=200.0 * network.second)
+    strong = network.changed(second=200.0 * network.second)
     bracket = robust_radius(strong, data.centers, data.center_labels, readout="summed-probabilities")
     assert_allclose(bracket.upper, 10.0, rtol=1e-2)
     assert (bracket.lower >= 0.98 * bracket.upper).all()

@@ -8,20 +8,20 @@ from typing import Any
 import numpy as np
 import pytest
 
-from featavg.model import MulticlassNetwork
+from featavg.model import MulticlassNetwork, Network
 from featavg.robustness import Budget, RadiusBracket, exact, robust_radius
 from featavg.robustness.attacks import GradientWalk
 from featavg.robustness.slabs import SlabProof, Slabs
 
 
-def prototypes(rng: Any, each: int, dim: int = 12, on: float = 30.0, strength: float = 2.0) -> MulticlassNetwork:
+def prototypes(rng: Any, each: int, dim: int = 12, on: float = 30.0, strength: float = 2.0) -> Network:
     """One neuron a sub-class, at a random direction away from its side's mean; on at all points if `on` is large."""
     labels = np.repeat([1, -1], each)
     weights = strength * rng.standard_normal((2 * each, dim)) + 1.5 * labels[:, None] * np.eye(dim)[0]
     return MulticlassNetwork(weights, np.full(2 * each, on), np.eye(2 * each), np.zeros(2 * each), labels)
 
 
-def dense(rng: Any, each: int, dim: int = 4) -> MulticlassNetwork:
+def dense(rng: Any, each: int, dim: int = 4) -> Network:
     """Every output sees every neuron, with either sign, and neurons switch near the points."""
     second = rng.standard_normal((2 * each, 7))
     labels = np.repeat([1, -1], each)
@@ -30,7 +30,7 @@ def dense(rng: Any, each: int, dim: int = 4) -> MulticlassNetwork:
     )
 
 
-def by_slabs(network: MulticlassNetwork, x: Any, monkeypatch: Any, **asked: Any) -> RadiusBracket:
+def by_slabs(network: Network, x: Any, monkeypatch: Any, **asked: Any) -> RadiusBracket:
     monkeypatch.setattr(exact, "MANY", 1)
     y = np.where(network.score(x, "summed-probabilities") >= 0, 1, -1)
     return robust_radius(network, x, y, readout="summed-probabilities", **asked)

@@ -12,7 +12,6 @@ from numpy.testing import assert_allclose
 from featavg import (
     Adam,
     BinaryNetwork,
-    ClusterData,
     GradientDescent,
     GradientFlow,
     InputError,
@@ -20,15 +19,16 @@ from featavg import (
     sample_clusters,
     train,
 )
+from featavg.data import Dataset
 from featavg.training.train import _batches
 
 
 @pytest.fixture(scope="module")
-def data() -> ClusterData:
+def data() -> Dataset:
     return sample_clusters(clusters=4, dim=100, samples=30, coordinates="ambient", seed=1)
 
 
-def test_the_error_of_the_flow_is_of_first_order_in_its_accuracy(data: ClusterData) -> None:
+def test_the_error_of_the_flow_is_of_first_order_in_its_accuracy(data: Dataset) -> None:
     network = BinaryNetwork.random(data, 2, seed=2, scale=1e-2)
     finest, *accuracies = 5e-4, 0.08, 0.04, 0.02, 0.01
     ends = {a: train(network, data, GradientFlow(time=0.5, accuracy=a), save_at=[]) for a in (finest, *accuracies)}
@@ -39,7 +39,7 @@ def test_the_error_of_the_flow_is_of_first_order_in_its_accuracy(data: ClusterDa
 
 
 @pytest.mark.parametrize("kind", [BinaryNetwork, MulticlassNetwork])
-def test_the_flow_is_the_limit_of_short_steps(data: ClusterData, kind: Any) -> None:
+def test_the_flow_is_the_limit_of_short_steps(data: Dataset, kind: Any) -> None:
     network = kind.random(data, 2, seed=2, scale=1e-2)
     flow = train(network, data, GradientFlow(time=0.5, accuracy=5e-4)).final.weights
     gaps = []
@@ -50,7 +50,7 @@ def test_the_flow_is_the_limit_of_short_steps(data: ClusterData, kind: Any) -> N
     assert gaps[1] < 1e-3
 
 
-def test_the_flow_lands_exactly_on_the_saved_times(data: ClusterData) -> None:
+def test_the_flow_lands_exactly_on_the_saved_times(data: Dataset) -> None:
     wanted = [0.0, 0.03, 0.1234567, 0.5]
     run = train(BinaryNetwork.random(data, 2, seed=2), data, GradientFlow(time=0.5), save_at=wanted)
     assert run.times.tolist() == wanted
@@ -61,7 +61,7 @@ def test_the_flow_lands_exactly_on_the_saved_times(data: ClusterData) -> None:
     assert_allclose(run.losses[-1], straight.losses[-1], rtol=1e-2)
 
 
-def test_a_flow_out_of_steps_says_so_and_keeps_where_it_came(data: ClusterData) -> None:
+def test_a_flow_out_of_steps_says_so_and_keeps_where_it_came(data: Dataset) -> None:
     run = train(BinaryNetwork.random(data), data, GradientFlow(time=1e3, most_steps=20), save_at=[1e-9])
     assert run.status == "ended early: most_steps reached"
     assert run.steps.tolist() == [0, 1, 20]
@@ -70,7 +70,7 @@ def test_a_flow_out_of_steps_says_so_and_keeps_where_it_came(data: ClusterData) 
 
 
 @pytest.mark.parametrize(("kind", "biases"), [(BinaryNetwork, True), (BinaryNetwork, False), (MulticlassNetwork, True)])
-def test_adam_is_that_of_torch(data: ClusterData, kind: Any, biases: bool) -> None:
+def test_adam_is_that_of_torch(data: Dataset, kind: Any, biases: bool) -> None:
     network = kind.random(data, 2, seed=2, scale=1e-2)
     run = train(network, data, Adam(steps=100, step_size=3e-3, decay=(0.8, 0.95), train_biases=biases))
     weights = torch.tensor(network.weights, requires_grad=True)
@@ -91,7 +91,7 @@ def test_adam_is_that_of_torch(data: ClusterData, kind: Any, biases: bool) -> No
 
 
 @pytest.mark.parametrize("batch_size", [30, 31, 10**6])
-def test_a_batch_of_all_points_is_full_batch(data: ClusterData, batch_size: int) -> None:
+def test_a_batch_of_all_points_is_full_batch(data: Dataset, batch_size: int) -> None:
     network = BinaryNetwork.random(data, 2, seed=2)
     full = train(network, data, GradientDescent(steps=50))
     batch = train(network, data, GradientDescent(steps=50, batch_size=batch_size))
@@ -108,7 +108,7 @@ def test_an_epoch_visits_no_point_twice_and_drops_the_last_incomplete_batch(samp
     assert not np.array_equal(epochs[0], epochs[1])  # each epoch in a fresh order
 
 
-def test_small_batches_learn_and_repeat_by_seed(data: ClusterData) -> None:
+def test_small_batches_learn_and_repeat_by_seed(data: Dataset) -> None:
     network = BinaryNetwork.random(data, 2, seed=2)
     runs = [train(network, data, GradientDescent(steps=60, batch_size=8, batch_seed=seed)) for seed in (0, 0, 1)]
     np.testing.assert_array_equal(runs[0].final.weights, runs[1].final.weights)

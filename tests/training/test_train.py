@@ -14,7 +14,6 @@ from numpy.testing import assert_allclose
 from featavg import (
     Adam,
     BinaryNetwork,
-    ClusterData,
     GradientDescent,
     GradientFlow,
     InputError,
@@ -26,6 +25,7 @@ from featavg import (
     train,
 )
 from featavg.arrays import Array
+from featavg.data import Dataset
 from featavg.training import DivergenceWarning
 
 SAVED = [0, 1, 7, 100, 500, 1000]
@@ -40,7 +40,7 @@ CASES = [
 
 
 @pytest.fixture(scope="module")
-def data() -> ClusterData:
+def data() -> Dataset:
     return sample_clusters(clusters=4, dim=300, samples=80, positive=1, coordinates="ambient", seed=3)
 
 
@@ -48,7 +48,7 @@ def close(left: Array, right: Array, tolerance: float = 1e-9) -> None:
     assert_allclose(left, right, rtol=0, atol=tolerance * np.abs(right).max())
 
 
-def torch_weights(network: Any, data: Points, rule: GradientDescent) -> tuple[Array, Array]:
+def torch_weights(network: Any, data: Dataset, rule: GradientDescent) -> tuple[Array, Array]:
     """Weights (time, neuron, axis) and biases at the saved times, by autograd."""
     x, y, fine = torch.tensor(data.x), torch.tensor(data.y), torch.tensor(data.cluster)
     weights = torch.tensor(network.weights, requires_grad=True)
@@ -74,7 +74,7 @@ def torch_weights(network: Any, data: Points, rule: GradientDescent) -> tuple[Ar
 
 
 @pytest.mark.parametrize(("kind", "loss", "biases"), CASES)
-def test_coefficients_weights_and_autograd_walk_one_path(data: ClusterData, kind: Any, loss: Any, biases: bool) -> None:
+def test_coefficients_weights_and_autograd_walk_one_path(data: Dataset, kind: Any, loss: Any, biases: bool) -> None:
     network = kind.random(data, 3, seed=4)
     rule = GradientDescent(steps=1000, step_size=2e-3, loss=loss, train_biases=biases)
     runs = [train(network, data, rule, save_at=SAVED, path=path) for path in ("coefficients", "primal")]
@@ -91,7 +91,7 @@ def test_coefficients_weights_and_autograd_walk_one_path(data: ClusterData, kind
 
 
 @pytest.mark.parametrize(("kind", "loss", "biases"), CASES[::2])
-def test_float32_stays_close(data: ClusterData, kind: Any, loss: Any, biases: bool) -> None:
+def test_float32_stays_close(data: Dataset, kind: Any, loss: Any, biases: bool) -> None:
     network = kind.random(data, 3, seed=4)
     rule = GradientDescent(steps=300, loss=loss, train_biases=biases)
     fine, rough = (train(network, data, rule, dtype=dtype).final.weights for dtype in (np.float64, np.float32))
@@ -108,43 +108,36 @@ def test_more_points_than_axes_need_no_gram_matrix() -> None:
     close(left.final.weights, right.final.weights)
 
 
-def turned(data: ClusterData, rows: Any = slice(None), turn: Array | None = None) -> ClusterData:
+def turned(data: Dataset, rows: Any = slice(None), turn: Array | None = None) -> Dataset:
     turn = np.eye(data.x.shape[1]) if turn is None else turn
-    return replace(
-        data,
-        x=(data.x @ turn)[rows],
-        y=data.y[rows],
-        cluster=data.cluster[rows],
-        membership=data.membership[rows],
-        centers=data.centers @ turn,
-    )
+    return replace(data, x=data.x @ turn, stored_centers=data.centers @ turn).take(rows)
 
 
 @pytest.mark.parametrize("kind", [BinaryNetwork, MulticlassNetwork])
 class TestEquivariance:
     rule = GradientDescent(steps=200)
 
-    def run(self, network: Any, data: ClusterData) -> Trajectory[Any]:
+    def run(self, network: Any, data: Dataset) -> Trajectory:
         return train(network, data, self.rule, save_at=[10, 200])
 
-    def test_a_rotation_of_the_space_changes_no_coefficient_and_no_loss(self, data: ClusterData, kind: Any) -> None:
+    def test_a_rotation_of_the_space_changes_no_coefficient_and_no_loss(self, data: Dataset, kind: Any) -> None:
         turn = np.linalg.qr(np.random.default_rng(0).standard_normal((300, 300)))[0]
         network = kind.random(data, 2, seed=1)
         straight = self.run(network, data)
-        rotated = self.run(replace(network, weights=network.weights @ turn), turned(data, turn=turn))
+        rotated = self.run(network.changed(weights=network.weights @ turn), turned(data, turn=turn))
         close(rotated.coefficients, straight.coefficients)
         close(rotated.log_losses, straight.log_losses)
         close(rotated.final.weights, straight.final.weights @ turn)
 
-    def test_permuted_neurons_give_permuted_coefficients(self, data: ClusterData, kind: Any) -> None:
+    def test_permuted_neurons_give_permuted_coefficients(self, data: Dataset, kind: Any) -> None:
         network = kind.random(data, 2, seed=1)
         order = np.random.default_rng(0).permutation(network.neurons)
-        shuffled = replace(
-            network, weights=network.weights[order], biases=network.biases[order], second=network.second[:, order]
+        shuffled = network.changed(
+            weights=network.weights[order], biases=network.biases[order], second=network.second[:, order]
         )
         close(self.run(shuffled, data).coefficients, self.run(network, data).coefficients[:, :, order])
 
-    def test_permuted_points_give_permuted_coefficients(self, data: ClusterData, kind: Any) -> None:
+    def test_permuted_points_give_permuted_coefficients(self, data: Dataset, kind: Any) -> None:
         network = kind.random(data, 2, seed=1)
         order = np.random.default_rng(0).permutation(len(data))
         close(
@@ -180,13 +173,13 @@ def test_a_run_that_leaves_the_numbers_between_two_saved_moments_has_diverged(pa
     assert (len(run), run.steps[-1]) == (1, 0)
 
 
-def test_a_healthy_run_warns_of_nothing(data: ClusterData) -> None:
+def test_a_healthy_run_warns_of_nothing(data: Dataset) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert train(BinaryNetwork.random(data, seed=0), data).status == "finished"
 
 
-def test_progress_is_told_at_every_saved_moment(data: ClusterData) -> None:
+def test_progress_is_told_at_every_saved_moment(data: Dataset) -> None:
     seen: list[tuple[float, float]] = []
     rule = GradientDescent(steps=10)
     train(BinaryNetwork.random(data), data, rule, save_at=every(4), progress=lambda *p: seen.append(p))
@@ -206,13 +199,13 @@ def test_progress_is_told_at_every_saved_moment(data: ClusterData) -> None:
         ({"rule": GradientFlow(time=1.0), "path": "primal"}, "GradientFlow runs in coefficient space only"),
     ],
 )
-def test_an_impossible_request_is_refused(data: ClusterData, options: dict[str, Any], complaint: str) -> None:
+def test_an_impossible_request_is_refused(data: Dataset, options: dict[str, Any], complaint: str) -> None:
     rule = options.pop("rule", GradientDescent(steps=10))
     with pytest.raises(InputError, match=complaint):
         train(BinaryNetwork.random(data), data, rule, **options)
 
 
-def test_what_is_no_data_to_train_on_is_refused(data: ClusterData) -> None:
+def test_what_is_no_data_to_train_on_is_refused(data: Dataset) -> None:
     network = BinaryNetwork.random(data)
     x = data.x.copy()
     x[3, 5] = np.nan
@@ -226,10 +219,10 @@ def test_what_is_no_data_to_train_on_is_refused(data: ClusterData) -> None:
     with pytest.raises(InputError, match=r"the labels must be labels among \[-1, 1\], got .*0"):
         train(network, Points(data.x, np.zeros(80, dtype=np.int64), data.cluster))
     with pytest.raises(InputError, match="not finite at the start; scale its weights down"):
-        train(replace(network, second=network.second * 1e308, weights=network.weights * 1e9), data)
+        train(network.changed(second=network.second * 1e308, weights=network.weights * 1e9), data)
 
 
-def test_compact_data_refuse_what_has_no_meaning_there(data: ClusterData) -> None:
+def test_compact_data_refuse_what_has_no_meaning_there(data: Dataset) -> None:
     compact = sample_clusters(clusters=4, dim=3072, samples=50, seed=0)
     network = BinaryNetwork.random(compact)
     with pytest.raises(InputError, match="Adam depends on the coordinates and has no meaning in compact ones"):

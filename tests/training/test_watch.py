@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,8 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 import featavg.training.motion
-from featavg import BinaryNetwork, MulticlassNetwork, Points, sample_clusters
+from featavg import BinaryNetwork, MulticlassNetwork, sample_clusters
+from featavg.data import Dataset
 from featavg.training.losses import LOSSES, LossName, loss_for
 from featavg.training.motion import CoefficientMotion
 
@@ -25,7 +25,7 @@ def _watch_at_any_price(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(featavg.training.motion, "WORTH", 0)
 
 
-def both_paths(network: Any, data: Points, loss: LossName | None, biases: bool, eta: float, steps: int) -> float:
+def both_paths(network: Any, data: Dataset, loss: LossName | None, biases: bool, eta: float, steps: int) -> float:
     """Compare outputs and coefficients after every step; return the share of steps that were watched."""
     plain, fast = (CoefficientMotion(network, data, biases, np.float64) for _ in range(2))
     plain.plain_steps, fast.plain_steps = NEVER, 1
@@ -83,7 +83,7 @@ def test_every_step_is_that_of_the_plain_path(
     network = kind.random(data, width, seed=setting["seed"] + 1, scale=scale)
     if uneven:
         factors = np.random.default_rng(setting["seed"]).choice([-2.0, 0.0, 0.3, 1.0], network.neurons)
-        network = replace(network, second=network.second * factors)
+        network = network.changed(second=network.second * factors)
     loss: LossName | None = "exponential" if exponential and kind is BinaryNetwork else None
     both_paths(network, data, loss, biases, haste * 3.072 / data.dim, steps=60)
 
@@ -111,7 +111,7 @@ def test_neurons_that_drive_several_outputs_are_not_watched() -> None:
     """There Σ_j (∂loss/∂F_j) A_jr changes its sign as the probabilities move, and no bound on Z would hold."""
     data = sample_clusters(clusters=3, samples=60, seed=0)
     network = MulticlassNetwork.random(data, 2, seed=1)
-    mixed = replace(network, second=np.random.default_rng(2).standard_normal(network.second.shape))
+    mixed = network.changed(second=np.random.default_rng(2).standard_normal(network.second.shape))
     assert both_paths(mixed, data, None, False, 1e-3, steps=100) == 0.0
 
 
@@ -120,6 +120,6 @@ def test_points_whose_derivative_is_lost_to_underflow_are_not_given_a_sign() -> 
     data = sample_clusters(clusters=2, samples=40, seed=0)
     network = BinaryNetwork.random(data, 2, seed=1)
     pull = data.y[:, None] * data.x
-    network = replace(network, weights=np.where(network.second.T > 0, 1.0, -1.0) * pull.mean(axis=0))
+    network = network.changed(weights=np.where(network.second.T > 0, 1.0, -1.0) * pull.mean(axis=0))
     assert (LOSSES["logistic"].derivative(network.outputs(data.x), data.y) == 0).any()
     assert both_paths(network, data, None, True, 1e-3, steps=5) == 0.0

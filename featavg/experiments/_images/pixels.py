@@ -14,7 +14,7 @@ import numpy as np
 from featavg.arrays import Array, Ints
 from featavg.data import load_images
 from featavg.experiments._images.gaps import NETWORKS
-from featavg.model import BinaryNetwork, TwoLayerNetwork
+from featavg.model import BinaryNetwork, Network
 from featavg.refine.descent import Frame, State, at_random, descend, labelled
 from featavg.robustness import Readout, robust_radius
 from featavg.robustness.search import Budget
@@ -57,7 +57,7 @@ def two_layer(config: ImageSetting, seed: int) -> dict[str, Array]:
     return found | {"two_layer_verified": np.array(min(verified))}
 
 
-def _asked(state: State, frame: Frame, center_labels: Ints) -> tuple[TwoLayerNetwork, Readout]:
+def _asked(state: State, frame: Frame, center_labels: Ints) -> tuple[Network, Readout]:
     """The network that decides the coarse task: f_+ − f_- as one output, or the maximum over the fine classes."""
     if len(state.second) == 2:
         network = state.network(frame)
@@ -67,7 +67,7 @@ def _asked(state: State, frame: Frame, center_labels: Ints) -> tuple[TwoLayerNet
     return state.network(frame, center_labels), "maximum"
 
 
-def _decisions(network: TwoLayerNetwork, x: Array) -> Ints:
-    if isinstance(network, BinaryNetwork):
+def _decisions(network: Network, x: Array) -> Ints:
+    if network.output_count == 1:
         return network.predict(x)
-    return network.predict_binary(x, "maximum")  # type: ignore[attr-defined]
+    return network.predict_binary(x, "maximum")

@@ -4,23 +4,22 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
 import numpy as np
 
 from featavg.arrays import Array, Ints
-from featavg.data import Points, load_images
+from featavg.data import Dataset, load_images
 from featavg.data.images import Part
-from featavg.model.network import coarse_labels
 from featavg.refine.clustering import embed
 from featavg.refine.descent import Frame
 from featavg.refine.known import Splitter
 from featavg.threads import one_thread
 
 Kind = Literal["coarse", "true", "discovered", "random"]
-Draw = Callable[[Part, int, int], Points]  # (part, samples, seed)
+Draw = Callable[[Part, int, int], Dataset]  # (part, samples, seed)
 
 
 @dataclass(frozen=True)
@@ -36,8 +35,8 @@ class Labels:
 class Arena:
     """Points to train on and points to judge by: held-out ones of the pilot seed, test points of the others."""
 
-    train: Points
-    judge: Points
+    train: Dataset
+    judge: Dataset
     seed: int
 
     @cached_property
@@ -99,7 +98,7 @@ class Arena:
     def _labels(self, kind: Kind, count: int) -> Labels:
         began = time.process_time()
         if kind == "true":
-            return Labels(self.train.cluster, (coarse_labels(self.train) > 0).astype(np.int64), 0.0)
+            return Labels(self.train.cluster, (self.train.center_labels > 0).astype(np.int64), 0.0)
         if kind == "discovered":
             points, cost = self._embedded
             began = time.process_time()
@@ -121,7 +120,7 @@ def images(name: str, task: str) -> Draw:
 def cifar_features(task: str) -> Draw:
     """CIFAR-10 images as the 128 penultimate outputs of the backbone that ships with the package."""
 
-    def draw(part: Part, samples: int, seed: int) -> Points:
+    def draw(part: Part, samples: int, seed: int) -> Dataset:
         from featavg.deep import channels_first, extract_features, feature_data
         from featavg.deep.pretrained import cifar_backbone
 
@@ -142,6 +141,5 @@ def pilot_arena(draw: Draw, samples: int, judged: int, seed: int) -> Arena:
     """Both from the training part: what is tuned here has not seen a test point."""
     points = draw("train", samples + judged, seed)
     order = np.random.default_rng(seed).permutation(len(points))
-    judge, train = (replace(points, x=points.x[rows], y=points.y[rows], cluster=points.cluster[rows])
-                    for rows in (order[:judged], order[judged:]))  # fmt: skip
+    judge, train = (points.take(rows) for rows in (order[:judged], order[judged:]))
     return Arena(train, judge, seed)

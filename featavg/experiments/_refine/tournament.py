@@ -14,7 +14,7 @@ from featavg.experiments._refine.contenders import Rival, Setting
 from featavg.experiments._refine.neighbours import Neighbours
 from featavg.experiments._refine.tuning import Trials, accuracy, try_all, walked
 from featavg.experiments._refine.verdict import Verdict, verdict
-from featavg.model import MulticlassNetwork
+from featavg.model import Network
 from featavg.refine import SubclassClassifier
 from featavg.robustness import Readout
 
@@ -39,7 +39,7 @@ class Rules:
 
 
 def judged(
-    network: MulticlassNetwork, clean: float, seconds: float, arena: Arena, rules: Rules, readouts: Sequence[Readout]
+    network: Network, clean: float, seconds: float, arena: Arena, rules: Rules, readouts: Sequence[Readout]
 ) -> Numbers:
     """The numbers of one classifier: clean accuracy, and brackets of the robust one under the first of its read-outs.
 

@@ -13,7 +13,7 @@ from itertools import pairwise
 import numpy as np
 
 from featavg.arrays import Array, Bools, Ints
-from featavg.model import MulticlassNetwork
+from featavg.model import Network
 from featavg.robustness import PGD, Budget, Question, Readout, ask, robust_radius
 from featavg.robustness.certificate import Stage
 from featavg.robustness.question import part
@@ -32,7 +32,7 @@ class Verdict:
     upper: float
 
 
-def verdict(network: MulticlassNetwork, x: Array, y: Ints, radius: float, readout: Readout) -> Verdict:
+def verdict(network: Network, x: Array, y: Ints, radius: float, readout: Readout) -> Verdict:
     """Return the bracket of the robust accuracy of `network` at `radius` under a binary read-out."""
     question = ask(network, x, y, readout=readout)
     attack = PGD(radii=radius, steps=40, restarts=1, shorten=False).on(question)

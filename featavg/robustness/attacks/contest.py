@@ -18,7 +18,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from featavg.arrays import Array, Bools, Ints
-from featavg.model import BinaryNetwork
 from featavg.robustness.question import Question
 
 
@@ -87,7 +86,7 @@ def contest_of(question: Question) -> Contest:
     network, y = question.network, question.y
     shares, constants = network.second, network.output_bias
     soft = question.readout == "summed-probabilities"
-    if isinstance(network, BinaryNetwork):
+    if network.output_count == 1:
         shares, constants = np.vstack([shares, np.zeros_like(shares)]), np.append(constants, 0.0)
         sides = np.array([1, -1])
     elif question.readout == "argmax":
@@ -95,9 +94,9 @@ def contest_of(question: Question) -> Contest:
         other = ~own if question.rival is None else question.rival[:, None] == np.arange(len(shares))
         return Contest(shares, constants, own, other, soft)
     else:
-        positive, negative = network.split()
-        sides = np.zeros(len(shares), dtype=np.int64)
-        sides[positive], sides[negative] = 1, -1
+        assert network.class_labels is not None  # asked for when the question was
+        sides = np.sign(network.class_labels)
+        positive, negative = np.flatnonzero(sides > 0), np.flatnonzero(sides < 0)
         if question.readout == "summed-logits":
             shares = np.stack([shares[positive].sum(axis=0), shares[negative].sum(axis=0)])
             constants = np.array([constants[positive].sum(), constants[negative].sum()])
