@@ -2,9 +2,13 @@
 
 from featavg.analysis.assumptions import Assumption as Assumption
 from featavg.analysis.assumptions import assumptions as assumptions
+from featavg.analysis.averaging import Averaging as Averaging
 from featavg.analysis.averaging import alignment as alignment
+from featavg.analysis.averaging import averaging as averaging
 from featavg.analysis.averaging import averaging_index as averaging_index
 from featavg.analysis.averaging import averaging_p_value as averaging_p_value
+from featavg.analysis.averaging import coarse_class as coarse_class
+from featavg.analysis.averaging import cosines as cosines
 from featavg.analysis.averaging import equivalent_weights as equivalent_weights
 from featavg.analysis.decomposition import Decomposition as Decomposition
 from featavg.analysis.decomposition import decompose as decompose

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from featavg.analysis import averaging_index, equivalent_weights
-from featavg.analysis.averaging import cosines
+from featavg.analysis import averaging_index, cosines, equivalent_weights
 from featavg.arrays import Array, Bools
 from featavg.data import Dataset, load_images
 from featavg.model import Network

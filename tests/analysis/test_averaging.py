@@ -24,7 +24,8 @@ from featavg import (
     sample_clusters,
     train,
 )
-from featavg.data import Dataset
+from featavg.analysis import averaging
+from featavg.data import Dataset, Points
 
 
 @pytest.fixture(scope="module")
@@ -146,3 +147,30 @@ def test_centers_of_another_width_are_refused() -> None:
     data = sample_clusters(clusters=4, dim=500, samples=10, seed=0)
     with pytest.raises(InputError, match="centers must have 78 columns, got 7"):
         alignment(averaging_network(data), data.centers[:, :7])
+
+
+def test_the_two_indices_agree_inside_the_class_and_differ_by_what_lies_outside() -> None:
+    """index_own and index_all are ratios of the same (Σ λ+)² to Σ λ² over the own features, or over all."""
+    rng = np.random.default_rng(3)
+    features, classes = rng.standard_normal((6, 40)), np.array([0, 0, 0, 1, 1, 1])
+    inside = rng.standard_normal((5, 3)) @ features[:3]
+    row_class = np.zeros(5, dtype=np.int64)
+    both = [averaging(inside, row_class, features, classes, against).index for against in ("all", "own")]
+    assert_allclose(both[0], both[1], rtol=1e-9)
+    mixed = inside + features[4]
+    assert (averaging(mixed, row_class, features, classes, "all").index < both[0]).all()
+
+
+def test_points_of_any_origin_have_an_index() -> None:
+    """Centers are the means of the points where no cluster model gives them."""
+    rng = np.random.default_rng(4)
+    cluster = np.arange(120) % 4
+    centers = 10 * np.eye(4, 20)
+    points = Points(centers[cluster] + 0.01 * rng.standard_normal((120, 20)), np.where(cluster < 2, 1, -1), cluster)
+    network = BinaryNetwork([centers[0] + centers[1], centers[2]], [0.0, 0.0], [[1.0, -1.0]], [0.0])
+    assert_allclose(averaging_index(network, points), [1.0, 0.0], atol=1e-2)
+    shifted = Points(points.x + 50.0, points.y, points.cluster)
+    centred = averaging_index(network, shifted, against="own", centred=True)
+    assert_allclose(centred, averaging_index(network, points, against="own", centred=True), rtol=1e-9)
+    with pytest.raises(InputError, match="own for centred features"):
+        averaging_index(network, points, centred=True)
