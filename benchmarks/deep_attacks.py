@@ -22,7 +22,7 @@ import featavg as fa
 from featavg import deep
 from featavg.data.images import coarse_task, load_pixels
 from featavg.deep.attacks import APGD, PGD, BoundaryWalk, DeepAttack, FeatureDirection, MinimalNorm
-from featavg.record import Claim, Drawing, Record, write_record
+from featavg.record import Claim, Drawing, Evidence, Provenance, Record, Table, write_record
 from featavg.robustness import robust_accuracy, robust_radius
 
 torch.set_num_threads(1)
@@ -183,9 +183,7 @@ def _record(
         config={"points": POINTS, "truth_points": TRUTH_POINTS, "steps": STEPS, "contenders": list(rows)},
         seeds=(0,),
         claims=_claims(rows, autoattack, above),
-        arrays=arrays,
-        drawings=(drawing,),
-        seconds=round(seconds, 1),
+        evidence=Evidence(Table.of(arrays), (drawing,), provenance=Provenance(seconds=round(seconds, 1))),
     )
 
 

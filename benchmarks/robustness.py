@@ -25,8 +25,8 @@ import numpy as np
 
 import featavg as fa
 from benchmarks.memory import peak_megabytes
-from featavg.experiments._paper import Setting
-from featavg.record import Claim, Drawing, Record, write_record
+from featavg.experiments.paper.setting import Setting
+from featavg.record import Claim, Drawing, Evidence, Provenance, Record, Table, write_record
 
 BINARY_RADIUS, MULTI_RADIUS = 18.0, 39.0
 REPEATS = 3
@@ -171,9 +171,7 @@ def _record(rows: dict[str, dict[str, float]], seconds: float) -> Record:
         config={"contenders": list(rows), "repeats": REPEATS},
         seeds=(0,),
         claims=claims,
-        arrays=arrays,
-        drawings=(drawing,),
-        seconds=round(seconds, 1),
+        evidence=Evidence(Table.of(arrays), (drawing,), provenance=Provenance(seconds=round(seconds, 1))),
     )
 
 

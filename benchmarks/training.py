@@ -23,7 +23,7 @@ import numpy as np
 import featavg as fa
 from benchmarks.memory import peak_megabytes
 from featavg.figures import draw
-from featavg.record import Claim, Drawing, Record, write_record
+from featavg.record import Claim, Drawing, Evidence, Provenance, Record, Table, write_record
 
 STEPS, REPEATS = 1000, 9
 FOLDER = Path("results/benchmarks")
@@ -181,10 +181,7 @@ def make_record(arrays: dict[str, Any], seconds: float) -> Record:
         config={"steps": STEPS, "repeats": REPEATS},
         seeds=(0,),
         claims=tuple(claims),
-        arrays=arrays,
-        drawings=(drawing,),
-        notes=notes,
-        seconds=round(seconds, 1),
+        evidence=Evidence(Table.of(arrays), (drawing,), notes, Provenance(seconds=round(seconds, 1))),
     )
 
 

@@ -16,7 +16,7 @@ from sklearn.neural_network import MLPClassifier
 
 import featavg as fa
 from featavg.data import Dataset, load_images
-from featavg.record import Claim, Drawing, Record, write_record
+from featavg.record import Claim, Drawing, Evidence, Provenance, Record, Table, write_record
 
 WIDTHS = (20, 60, 200)
 SETS = ("digits", "mnist")
@@ -128,9 +128,11 @@ def main() -> None:
         config={"widths": WIDTHS, "points": counts[20], "seconds": SECONDS, "training_points": TRAINING_POINTS},
         seeds=(0,),
         claims=tuple(claim for name in SETS for claim in claims(name, *(found[name, width] for width in WIDTHS))),
-        arrays=arrays,
-        drawings=(drawing, hardest),
-        seconds=round(time.perf_counter() - began, 1),
+        evidence=Evidence(
+            Table.of(arrays),
+            (drawing, hardest),
+            provenance=Provenance(seconds=round(time.perf_counter() - began, 1)),
+        ),
     )
     print(write_record(record, Path("results/benchmarks")))
     for claim in record.claims:

@@ -16,9 +16,8 @@ from featavg.data.images import load_pixels
 from featavg.deep import Fitted, Recipe, ResNet18, card_of, channels_first, save_weights
 from featavg.deep.kept import trained
 from featavg.deep.pretrained import NAME, WIDTH, untrained
-from featavg.record import Claim, Drawing, Record
-from featavg.record.claim import LEVEL
-from featavg.robustness.accuracy import wilson
+from featavg.intervals import wilson
+from featavg.record import LEVEL, Claim, Drawing, Evidence, Record, Table
 
 RECIPE = Recipe(epochs=30, batch_size=128, learning_rate=0.2, warmup=0.25, crop=4, flip=True)
 TESTED = 10_000  # images of the official test part
@@ -59,28 +58,31 @@ def _record(fitted: Fitted[ResNet18], sha256: str) -> Record:
         tolerance_reason="a goal; the interval is over test images, since an hour allows one training run",
         how="accuracy on the 10,000 test images after the last epoch, by which nothing was chosen; seed 0",
     )
+    drawing = Drawing(
+        "curves",
+        {"x": "epoch", "y": "accuracies"},
+        caption="Accuracy over training of the backbone that ships with the package.",
+        options={"labels": ["test images", "training images, augmented"], "x_label": "epoch"},
+    )
     return Record(
         name="backbone",
         title="The backbone that ships with the package",
         config={**asdict(RECIPE), "width": WIDTH, "sha256": sha256},
         seeds=(RECIPE.seed,),
         claims=(claim,),
-        arrays={
-            "epoch": np.array([entry.epoch for entry in fitted.log]),
-            "seconds": np.array([entry.seconds for entry in fitted.log]),
-            "accuracies": np.stack([accuracy, [entry.accuracy for entry in fitted.log]]),
-            "loss": np.array([entry.loss for entry in fitted.log]),
-        },
-        drawings=(
-            Drawing(
-                "curves",
-                {"x": "epoch", "y": "accuracies"},
-                caption="Accuracy over training of the backbone that ships with the package.",
-                options={"labels": ["test images", "training images, augmented"], "x_label": "epoch"},
+        evidence=Evidence(
+            Table.of(
+                {
+                    "epoch": np.array([entry.epoch for entry in fitted.log]),
+                    "seconds": np.array([entry.seconds for entry in fitted.log]),
+                    "accuracies": np.stack([accuracy, [entry.accuracy for entry in fitted.log]]),
+                    "loss": np.array([entry.loss for entry in fitted.log]),
+                }
             ),
-        ),
-        notes=(
-            "Seconds are wall-clock time on a machine with other work; the recipe counts epochs. Alone, an epoch takes "
-            "121 CPU seconds of one thread (measured on 3,840 images), so the run is an hour of one core.",
+            (drawing,),
+            (
+                "Seconds are wall-clock time on a machine with other work; the recipe counts epochs. Alone, an epoch "
+                "takes 121 CPU seconds of one thread (measured on 3,840 images), so the run is an hour of one core.",
+            ),
         ),
     )

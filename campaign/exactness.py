@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from rich.progress import track
 
-from featavg.record import Claim, Drawing, Record
+from featavg.record import Claim, Drawing, Evidence, Provenance, Record, Table
 from featavg.robustness import Question, RadiusBracket, robust_radius
 from featavg.robustness.attacks import PGD, BoundaryWalk, GradientWalk, UniversalDirection
 from tests.robustness.oracles import KINDS, brute_force_radius, random_problem, scip_radius
@@ -173,10 +173,12 @@ def _record(found: dict[str, list[dict[str, Any]]], seconds: float) -> Record:
         config={"kinds": list(KINDS), "networks": len(differences), "points": total["points"], "scip": len(scip)},
         seeds=tuple(range(len(oracle) + len(fuzz))),
         claims=tuple(claims),
-        arrays={"sizes": sizes, "share": np.arange(1, len(sizes) + 1) / len(sizes), "scip": np.sort(scip)},
-        drawings=(drawing,),
-        notes=tuple(f"disagreement: {row}" for row in failed[:20]),
-        seconds=round(seconds, 1),
+        evidence=Evidence(
+            Table.of({"sizes": sizes, "share": np.arange(1, len(sizes) + 1) / len(sizes), "scip": np.sort(scip)}),
+            (drawing,),
+            tuple(f"disagreement: {row}" for row in failed[:20]),
+            Provenance(seconds=round(seconds, 1)),
+        ),
     )
 
 

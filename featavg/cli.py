@@ -73,13 +73,23 @@ def featavg(
 
 
 @app.command("list")
-def list_claims(context: typer.Context) -> None:
+def list_claims(
+    context: typer.Context,
+    as_json: Annotated[bool, typer.Option("--json", help="Print them as JSON, and nothing else.")] = False,
+) -> None:
     """List the claims, what they cost and which data they need."""
-    from featavg.experiments import Registry
-    from featavg.terminal import claims_table, show
+    from featavg.experiments.registry import Registry
+    from featavg.terminal import at_hand, claims_table, show
 
-    registry = Registry(context.obj)
-    show(claims_table([registry[name] for name in registry.names]))
+    chapters = list(Registry(context.obj))
+    if not as_json:
+        show(claims_table(chapters))
+        return
+    values = [
+        {"name": one.name, "title": one.title, "cost": one.cost[0], "seconds": one.cost[1], "needs": at_hand(one.needs)}
+        for one in chapters
+    ]
+    typer.echo(json.dumps(values, indent=1, ensure_ascii=False))
 
 
 @app.command()

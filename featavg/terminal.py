@@ -1,29 +1,24 @@
-"""What the command line shows: progress on the error stream, tables on the output."""
+"""What the command line shows: progress on the error stream, tables on the output.
+
+What only some of it needs is imported inside, so that `featavg list` answers at once.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from rich.console import Console, RenderableType
 from rich.progress import BarColumn, DownloadColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
 from rich.table import Table
 from rich.text import Text
 
-from featavg.data import is_cached
-from featavg.experiments import Experiment, Outcome
-from featavg.experiments import Progress as Report
-from featavg.record import Record, claim_as_json, count_verdicts
-from featavg.record.words import (
-    expected_text,
-    interval_text,
-    number,
-    published_text,
-    summary,
-    verdict_counts,
-)
+if TYPE_CHECKING:
+    from featavg.experiments import Chapter, Outcome
+    from featavg.progress import Progress as Report
+    from featavg.record import Record
 
 COLOURS = {"holds": "green", "fails": "red", "open": "yellow", "vacuous": "cyan"}
 WIDE = 160
@@ -45,23 +40,33 @@ def complain(sentence: str) -> None:
     Console(stderr=True, highlight=False, soft_wrap=True).print(Text(sentence))
 
 
-def claims_table(experiments: Sequence[Experiment]) -> RenderableType:
-    """Return a row for each claim: name, title, cost, data."""
-    if not experiments:
-        return Text("no claims yet")
+def claims_table(chapters: Iterable[Chapter]) -> RenderableType:
+    """Return a row for each chapter: name, title, cost, data."""
     table = Table("claim", "title", "cost", "needs", box=None, pad_edge=False)
-    for found in experiments:
-        cost = f"{'quick' if found.quick else 'long'}, {found.seconds:g} s"
-        table.add_row(Text(found.name), Text(found.title), cost, Text(", ".join(map(_at_hand, found.needs)) or "–"))
-    return table
+    for one in chapters:
+        needs = ", ".join(f"{name}{'' if here else fetching(name)}" for name, here in at_hand(one.needs).items())
+        table.add_row(Text(one.name), Text(one.title), f"{one.cost[0]}, {one.cost[1]:g} s", Text(needs or "–"))
+    return table if table.row_count else Text("no claims yet")
 
 
-def _at_hand(name: str) -> str:
-    return name if is_cached(name) else f"{name} (not here yet: featavg data fetch {name})"
+def at_hand(needs: Iterable[str]) -> dict[str, bool]:
+    """Which data sets are in the cache."""
+    if not needs:
+        return {}
+    from featavg.data import is_cached
+
+    return {name: is_cached(name) for name in needs}
+
+
+def fetching(name: str) -> str:
+    """How to get a data set that is not there."""
+    return f" (not here yet: featavg data fetch {name})"
 
 
 def verdict_table(records: Sequence[Record]) -> RenderableType:
     """Return a row for each claim of the records under a summary; a narrow screen leaves the rest to the report."""
+    from featavg.record.words import expected_text, interval_text, number, published_text, summary
+
     columns = ["record", "claim", "expected", "measured", "interval", "tolerance", "published", "verdict"]
     if _width() < 120:
         columns = ["claim", "expected", "measured", "verdict"]
@@ -94,6 +99,8 @@ def plain_table(rows: Sequence[Sequence[str]], header: Sequence[str]) -> Rendera
 
 def as_values(outcomes: Sequence[Outcome], report: Path) -> dict[str, Any]:
     """Return the verdicts as JSON values."""
+    from featavg.record import claim_as_json, count_verdicts
+
     return {
         "verdicts": count_verdicts(claim for outcome in outcomes for claim in outcome.record.claims),
         "report": str(report),
@@ -102,7 +109,7 @@ def as_values(outcomes: Sequence[Outcome], report: Path) -> dict[str, Any]:
                 "name": outcome.record.name,
                 "path": str(outcome.path),
                 "reused": outcome.reused,
-                "seconds": outcome.record.seconds,
+                "seconds": outcome.record.evidence.provenance.seconds,
                 "seeds": len(outcome.record.seeds),
                 "claims": [claim_as_json(claim) for claim in outcome.record.claims],
             }
@@ -127,7 +134,7 @@ class _Shown:
 
 
 class Bars(_Shown):
-    """Two bars while experiments run, one over the claims and one within; a line remains of each finished claim."""
+    """Two bars while chapters run, one over the claims and one within; a line remains of each finished claim."""
 
     def __init__(self, claims: int) -> None:
         columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.percentage:3.0f} %"))
@@ -139,23 +146,25 @@ class Bars(_Shown):
         self._all = self._progress.add_task("claims", total=claims)
         self._one: TaskID | None = None
 
-    def start(self, experiment: Experiment, /) -> Report:
-        """Begin the inner bar of `experiment` and return what moves it."""
-        task = self._one = self._progress.add_task(experiment.name, total=1.0)
+    def start(self, chapter: Chapter, /) -> Report:
+        """Begin the inner bar of `chapter` and return what moves it."""
+        task = self._one = self._progress.add_task(chapter.name, total=1.0)
 
-        def move(fraction: float, what: str = "", /) -> None:
-            description = f"{experiment.name}: {what}" if what else experiment.name
-            self._progress.update(task, completed=fraction, description=description)
+        def move(share: float, what: str) -> None:
+            description = f"{chapter.name}: {what}" if what else chapter.name
+            self._progress.update(task, completed=share, description=description)
 
         return move
 
     def finish(self, outcome: Outcome) -> None:
         """Replace the inner bar by a line that remains."""
+        from featavg.record.words import verdict_counts
+
         if self._one is not None:
             self._progress.remove_task(self._one)
         self._progress.advance(self._all)
         record = outcome.record
-        how = "reused" if outcome.reused else f"{record.seconds:.1f} s"
+        how = "reused" if outcome.reused else f"{record.evidence.provenance.seconds:.1f} s"
         self._progress.console.print(Text(f"{record.name}: {how}, {verdict_counts(record.claims)}"))
 
 

@@ -20,8 +20,7 @@ import threadpoolctl
 import torch
 
 import featavg as fa
-from featavg.experiments import Experiment, record_of, reproduce
-from featavg.record import Claim
+from featavg.experiments import Chapter, Expect, reproduce
 from featavg.refine import classifier, sublabels
 from featavg.robustness import radius
 from featavg.robustness.attacks.base import Attack, Found
@@ -187,17 +186,19 @@ class Looking(Attack):
 @dataclass(frozen=True)
 class Config:
     seeds: int = 1
+    first_seed: int = 0
 
 
-def looking_experiment(look: Look) -> Experiment:
-    def run(config: Config, progress: Any) -> Any:
+def looking_chapter(look: Look) -> Chapter:
+    def measure(config: Config, seed: int) -> dict[str, float]:
         look()
-        claim = Claim.exact(1.0, "One.", source="s", expected=1, tolerance=0, tolerance_reason="r")
-        return record_of(config, claims=[claim], arrays={})
+        return {"one": 1.0}
 
+    claims = [Expect("one", "One.", "s", 1, 0, "r")]
     module = ModuleType("looking")
-    module.__dict__.update(COST=("quick", 1), NEEDS=(), Config=Config, run=run)
-    return Experiment("looking", module)
+    module.__dict__.update(Config=Config, COLUMNS={"one": "one"}, CLAIMS=claims, measure=measure)
+    sys.modules["looking"] = module
+    return Chapter("looking", "looking", "Looking.", ("quick", 1), ())
 
 
 def replaced(patch: pytest.MonkeyPatch, owner: Any, name: str, look: Look) -> None:
@@ -242,14 +243,14 @@ VERBS: dict[str, Callable[[Look, pytest.MonkeyPatch, Any], Any]] = {
     "SubclassClassifier.fit": fit,
     "refine_points": lambda look, *_: fa.refine_points(DATA.x, DATA.y, n_subclasses=2, progress=look),
     "diagnose": diagnosis,
-    "reproduce": lambda look, patch, folder: list(reproduce([looking_experiment(look)], folder, lambda _: print)),
+    "reproduce": lambda look, patch, folder: list(reproduce([looking_chapter(look)], folder, lambda _: print)),
 }
 
 
 @pytest.mark.parametrize("verb", VERBS)
 def test_a_verb_works_with_one_thread(verb: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
     seen: list[set[int]] = []
-    monkeypatch.setitem(sys.modules, "looking", sys.modules[__name__])
+    monkeypatch.setitem(sys.modules, "looking", sys.modules[__name__])  # so that it is gone afterwards
     VERBS[verb](lambda *_: seen.append(widths()), monkeypatch, tmp_path)
     assert seen
     assert all(found == {1} for found in seen)
@@ -266,6 +267,6 @@ def test_a_verb_that_is_interrupted_gives_the_setting_back() -> None:
 
 
 def test_between_two_experiments_the_caller_has_its_own_setting(tmp_path: Any) -> None:
-    outcomes = reproduce([looking_experiment(lambda: None)], tmp_path, lambda _: lambda fraction, what="", /: None)
+    outcomes = reproduce([looking_chapter(lambda: None)], tmp_path, lambda _: lambda share, what: None)
     for _ in outcomes:
         assert widths() == {WIDE}

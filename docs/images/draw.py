@@ -8,7 +8,7 @@ from featavg.figures import curves
 from featavg.record import read_record
 
 here = Path(__file__).parent
-found = read_record(here.parents[1] / "results" / "robustness.json").arrays
+found = read_record(here.parents[1] / "results" / "robustness.json").evidence.table
 names = {"coarse": "coarse labels", "fine": "fine labels"}
 grid = np.arange(8.0, 50.0, 0.1)
 

@@ -6,7 +6,6 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.linalg import hadamard
 
 from featavg.arrays import Array, finite_matrix
 from featavg.errors import InputError
@@ -65,6 +64,9 @@ def place(gram: Array, dim: int, placement: Placement, rng: np.random.Generator)
 
 
 def _sign_rows(gram: Array, dim: int, rng: np.random.Generator) -> Array:
+    # Late, because `featavg list` imports this room and must not wait for scipy.linalg.
+    from scipy.linalg import hadamard
+
     clusters = len(gram)
     order = dim & -dim  # largest power of two that divides dim
     if not np.allclose(gram, dim * np.eye(clusters)):

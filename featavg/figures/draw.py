@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable
 
 from matplotlib.figure import Figure
 
@@ -14,7 +13,7 @@ from featavg.figures.heatmap import heatmap
 from featavg.figures.images import images
 from featavg.figures.scaling import scaling
 from featavg.figures.scatter import scatter
-from featavg.record import Drawing
+from featavg.record import Drawing, Table
 
 KINDS: dict[str, Callable[..., Figure]] = {
     "curves": curves,
@@ -26,17 +25,16 @@ KINDS: dict[str, Callable[..., Figure]] = {
 }
 
 
-def draw(drawing: Drawing, arrays: Mapping[str, Any]) -> Figure:
-    """Draw one drawing of a record from the arrays of that record.
+def draw(drawing: Drawing, table: Table) -> Figure:
+    """Draw one drawing of a record from the table of that record.
 
     >>> drawing = Drawing("curves", {"x": "time", "y": "loss"}, caption="It falls.", options={"log_y": True})
-    >>> draw(drawing, {"time": [0, 1, 2], "loss": [1.0, 0.1, 0.01]}).axes[0].get_yscale()
+    >>> draw(drawing, Table.of({"time": [0, 1, 2], "loss": [1.0, 0.1, 0.01]})).axes[0].get_yscale()
     'log'
     """
     if drawing.kind not in KINDS:
         raise InputError(f"a drawing must be one of {', '.join(KINDS)}, got {drawing.kind!r}")
-    chosen = {argument: arrays[name] for argument, name in drawing.arrays.items()}
     try:
-        return KINDS[drawing.kind](**chosen, **drawing.options, caption=drawing.caption)
+        return KINDS[drawing.kind](**drawing.arguments(table), caption=drawing.caption)
     except TypeError as error:
         raise InputError(f"the drawing {drawing.caption!r} cannot be drawn ({error})") from None

@@ -25,36 +25,13 @@ from numpy.typing import ArrayLike
 
 from featavg.arrays import finite_vector
 from featavg.errors import InputError
+from featavg.intervals import student_t
 
 Relation = Literal["near", "at least", "at most"]
 Verdict = Literal["holds", "fails", "open", "vacuous"]
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 FAMILY = 250
 LEVEL = 1 - 0.05 / FAMILY
-
-
-def interval(values: ArrayLike, level: float = LEVEL) -> tuple[float, float]:
-    """Return the Student-t confidence interval of the mean of `values` (seed,): mean ± t·s/√n.
-
-    One value alone shows no spread: its interval is the whole line. Equal values have an interval of no width.
-
-    >>> low, high = interval([1.0, 2.0, 3.0], level=0.95)
-    >>> round(low, 3), round(high, 3)
-    (-0.484, 4.484)
-    """
-    # Late, because reading and showing records must not wait for scipy.
-    from scipy.special import stdtrit
-
-    sample = finite_vector(values, "values")
-    if not len(sample):
-        raise InputError("an interval needs at least one value, got none; run at least one seed")
-    if not 0 < level < 1:
-        raise InputError(f"level must lie between 0 and 1, got {level}")
-    if len(sample) == 1:
-        return -math.inf, math.inf
-    mean, spread = float(sample.mean()), float(sample.std(ddof=1))
-    half = float(stdtrit(len(sample) - 1, (1 + level) / 2)) * spread / math.sqrt(len(sample))
-    return mean - half, mean + half
 
 
 @dataclass(frozen=True)
@@ -64,7 +41,7 @@ class Claim:
     >>> claim = Claim.over_seeds(
     ...     [0.443, 0.444, 0.443, 0.444, 0.443], "Neurons align with the average of their class.",
     ...     source="Theorem 1(1), Fig. 2(a)", expected=5**-0.5, tolerance=0.02,
-    ...     tolerance_reason="sampling noise of 100 points a cluster", published=0.443, how="mean same-class cosine")
+    ...     tolerance_reason="sampling noise of 100 points per cluster", published=0.443, how="mean same-class cosine")
     >>> claim.verdict
     'holds'
     """
@@ -103,7 +80,7 @@ class Claim:
     def over_seeds(cls, values: ArrayLike, text: str, **fields: Any) -> Claim:
         """Make a claim about the mean of `values` (seed,), with its Student-t interval; `fields` are the others."""
         measured = float(np.mean(finite_vector(values, f"values of the claim {text!r}")))
-        low, high = interval(values)
+        low, high = student_t(values, LEVEL)
         # The mean of equal values may differ from each of them in the last digit.
         return cls(text=text, measured=measured, interval=(min(low, measured), max(high, measured)), **fields)
 

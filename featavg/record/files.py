@@ -2,6 +2,9 @@
 
 The JSON is put in place last and holds the hash of the npz: a record is complete if and only if its JSON is there and
 the hash fits. The same arrays always give the same bytes, so a diff of committed records shows the science moving.
+
+Version 2 stores the axes of every column, and coordinates as arrays `coords/AXIS`. Version 1 knew no axes: its arrays
+are read as columns with axes of their own, and its drawings take them as they are.
 """
 
 from __future__ import annotations
@@ -22,10 +25,14 @@ import numpy as np
 from featavg.errors import InputError
 from featavg.files import make_folder, write_all
 from featavg.record.claim import Claim
-from featavg.record.record import Drawing, Record
+from featavg.record.evidence import Drawing, Evidence
+from featavg.record.provenance import Provenance
+from featavg.record.record import Record
+from featavg.record.table import Column, Table
 
 FORMAT = "featavg record"
-VERSION = 1
+VERSION = 2
+COORDS = "coords/"
 
 
 def write_record(record: Record, folder: str | os.PathLike[str]) -> Path:
@@ -33,13 +40,13 @@ def write_record(record: Record, folder: str | os.PathLike[str]) -> Path:
 
     >>> import tempfile
     >>> claim = Claim.exact(2.0, "Two is two.", source="Peano", expected=2, tolerance=0, tolerance_reason="exact")
-    >>> record = Record("two", "Two is two", config={}, seeds=(0,), claims=(claim,), arrays={"x": [1, 2]})
+    >>> record = Record("two", "Two is two", config={}, seeds=(0,), claims=(claim,))
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     read_record(write_record(record, folder)).claims == record.claims
     True
     """
     folder = Path(folder)
-    packed = _pack(record.arrays)
+    packed = _pack(record.evidence.table)
     text = json.dumps(_as_json(record, packed), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
     path = folder / f"{record.name}.json"
     make_folder(folder)
@@ -55,9 +62,9 @@ def read_record(path: str | os.PathLike[str]) -> Record:
     try:
         return Record(
             claims=tuple(_claim(item) for item in content["claims"]),
-            drawings=tuple(Drawing(**item) for item in content["drawings"]),
-            arrays=_unpack(packed),
-            **{name: content[name] for name in _PLAIN},
+            seeds=content["seeds"],
+            evidence=_evidence(content, packed),
+            **{name: content[name] for name in ("name", "title", "config")},
         )
     except (KeyError, TypeError, ValueError, AttributeError, zipfile.BadZipFile, EOFError) as error:
         raise InputError(f"{path} is no whole record ({_brief(error)}); run its claim again") from None
@@ -83,26 +90,41 @@ def claim_as_json(claim: Claim) -> dict[str, Any]:
     return {**asdict(claim), "interval": ends, "verdict": claim.verdict}
 
 
-_PLAIN = ("name", "title", "config", "seeds", "notes", "seconds", "versions", "commit")
-
-
 def _as_json(record: Record, packed: bytes) -> dict[str, Any]:
+    evidence = record.evidence
+    columns = evidence.table.columns.items()
     return {
         "format": FORMAT,
         "version": VERSION,
-        **{name: getattr(record, name) for name in _PLAIN},
+        **{name: getattr(record, name) for name in ("name", "title", "config", "seeds")},
+        "notes": evidence.notes,
+        **{name: getattr(evidence.provenance, name) for name in ("seconds", "versions", "commit")},
         "claims": [claim_as_json(claim) for claim in record.claims],
-        "drawings": [asdict(drawing) for drawing in record.drawings],
+        "drawings": [asdict(drawing) for drawing in evidence.drawings],
+        "columns": {name: {"axes": c.axes, "text": c.text, "unit": c.unit} for name, c in columns},
         "npz_sha256": hashlib.sha256(packed).hexdigest(),
     }
+
+
+def _evidence(content: Mapping[str, Any], packed: bytes) -> Evidence:
+    with np.load(io.BytesIO(packed), allow_pickle=False) as file:
+        arrays = dict(file)
+    coords = {name.removeprefix(COORDS): arrays.pop(name) for name in list(arrays) if name.startswith(COORDS)}
+    if content["version"] == 1:
+        table = Table.of(arrays)
+    else:
+        table = Table({name: Column(arrays[name], **about) for name, about in content["columns"].items()}, coords)
+    drawings = tuple(Drawing(**item) for item in content["drawings"])
+    provenance = Provenance(content["versions"], content["commit"], content["seconds"])
+    return Evidence(table, drawings, content["notes"], provenance)
 
 
 def _claim(item: Mapping[str, Any]) -> Claim:
     low, high = item["interval"]
     ends = (-math.inf if low is None else low, math.inf if high is None else high)
     # The verdict in the file is for human readers; it is computed anew from the numbers.
-    known = {name.name for name in fields(Claim)} - {"interval"}
-    return Claim(interval=ends, **{name: item[name] for name in known})
+    names = {field.name for field in fields(Claim)} - {"interval"}
+    return Claim(interval=ends, **{name: item[name] for name in names})
 
 
 def _read_json(path: Path) -> dict[str, Any]:
@@ -116,9 +138,8 @@ def _read_json(path: Path) -> dict[str, Any]:
         raise InputError(f"{path} is cut short or no record; run its claim again") from None
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         raise InputError(f"{path} is no featavg record; give a file or folder that `featavg reproduce` wrote")
-    if content.get("version") != VERSION:
-        found = content.get("version")
-        raise InputError(f"{path} is a record of version {found}, this featavg reads {VERSION}; run its claim again")
+    if (found := content.get("version")) not in (1, VERSION):
+        raise InputError(f"{path} is a record of version {found}, this featavg reads 1 and {VERSION}; run it again")
     return content
 
 
@@ -132,21 +153,18 @@ def _read_npz(path: Path, expected_hash: object) -> bytes:
     return packed
 
 
-def _pack(arrays: Mapping[str, Any]) -> bytes:
+def _pack(table: Table) -> bytes:
     """An npz without the time of day in it, which `numpy.savez` would store."""
+    arrays = {name: column.values for name, column in table.columns.items()}
+    arrays |= {f"{COORDS}{axis}": values for axis, values in table.coords.items()}
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
         for name in sorted(arrays):
             entry = io.BytesIO()
-            np.lib.format.write_array(entry, np.asarray(arrays[name]), allow_pickle=False)
+            np.lib.format.write_array(entry, arrays[name], allow_pickle=False)
             info = zipfile.ZipInfo(f"{name}.npy", date_time=(1980, 1, 1, 0, 0, 0))
             archive.writestr(info, entry.getvalue(), zipfile.ZIP_DEFLATED)
     return buffer.getvalue()
-
-
-def _unpack(packed: bytes) -> dict[str, Any]:
-    with np.load(io.BytesIO(packed), allow_pickle=False) as file:
-        return dict(file)
 
 
 def _brief(error: Exception) -> str:

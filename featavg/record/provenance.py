@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import platform
 import subprocess
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import cache
 from importlib import metadata
 from pathlib import Path
@@ -55,3 +57,12 @@ def _git(folder: Path, *arguments: str) -> str:
     command = ["git", "--no-optional-locks", "-C", str(folder), *arguments]
     answer = subprocess.run(command, env=environment, capture_output=True, text=True, check=True, timeout=10)
     return answer.stdout.strip()
+
+
+@dataclass(frozen=True)
+class Provenance:
+    """The versions and the commit that made something, here and now by default, and how long it took."""
+
+    versions: Mapping[str, str] = field(default_factory=current_versions)
+    commit: str = field(default_factory=current_commit)
+    seconds: float = 0.0

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 
 from featavg.record.claim import Claim, count_verdicts
-from featavg.record.record import Record
+from featavg.record.record import Record, Result
 
 SIGNS = {"near": "≈", "at least": "≥", "at most": "≤"}
 
@@ -45,7 +45,7 @@ def verdict_counts(claims: Sequence[Claim]) -> str:
     return ", ".join(words) or "no claims"
 
 
-def summary(records: Sequence[Record]) -> str:
+def summary(records: Sequence[Record | Result]) -> str:
     """Write the one sentence above everything."""
     claims = [claim for record in records for claim in record.claims]
     plural = "claim" if len(claims) == 1 else "claims"

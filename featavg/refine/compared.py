@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from featavg.arrays import Array
-from featavg.record import Claim, Drawing, Record
+from featavg.intervals import bootstrap_ratio
+from featavg.record import Claim, Column, Drawing, Evidence, Provenance, Result, Table
 from featavg.record.words import number
-from featavg.refine.flips import ratio_of
 
 SIDES = ("before", "after")
 CURVE = 60  # radii at which curves are drawn
@@ -68,7 +68,7 @@ class Compared:
     @cached_property
     def factor(self) -> tuple[float, tuple[float, float]]:
         """Median radius after/before, and its 95 % bootstrap interval over points."""
-        return ratio_of(self.radii[1], self.radii[0], np.median, np.random.default_rng(self.seed))
+        return bootstrap_ratio(self.radii[1], self.radii[0], np.median, np.random.default_rng(self.seed))
 
     @property
     def helped(self) -> bool:
@@ -121,8 +121,8 @@ class Compared:
             f"Sub-classes of each class: {', '.join(map(str, self.per_class))}."
         )
 
-    def to_record(self) -> Record:
-        """Return the comparison as a record, which the report draws."""
+    def to_result(self) -> Result:
+        """Return the comparison as a result, which the report draws."""
         factor, interval = self.factor
         claim = Claim(
             "Refinement raises the robust radius.", source="before against after, held-out points", expected=1.0,
@@ -130,26 +130,25 @@ class Compared:
             relation="at least", how=f"ratio of median radii by {self.how}, bootstrap interval over points",
         )  # fmt: skip
         radii = np.linspace(0.0, 1.05 * float(np.max(self.radii, where=np.isfinite(self.radii), initial=0.0)), CURVE)
-        arrays = {"radii": radii, "robust": (self.radii[:, None, :] > radii[:, None]).mean(axis=2)}
-        known = ": exact, or bounded in favour of before." if self.proved else ", by an attack: an upper bound."
+        robust = (self.radii[:, None, :] > radii[:, None]).mean(axis=2)
+        bounds = ": exact, or bounded in favour of before." if self.proved else ", by an attack: an upper bound."
         drawing = Drawing(
-            "curves", {"x": "radii", "y": "robust"},
-            caption=f"Share of held-out points that stay right under every perturbation up to each size{known}",
-            options={"labels": list(SIDES), "x_label": "ℓ2 size", "y_label": "share right"},
+            "curves", {"x": "radius", "y": "robust", "labels": "side"},
+            caption=f"Share of held-out points that stay right under every perturbation up to each size{bounds}",
+            options={"x_label": "ℓ2 size", "y_label": "share right"},
         )  # fmt: skip
-        config = {name: f"{before} → {after}" for name, before, after in self.table()}
-        told = "; ".join(f"{name}: {before} before, {after} after" for name, before, after in self.table()[1:])
-        notes = (f"{told[0].upper()}{told[1:]}.", self.note)
-        return Record(
-            "refinement", self.verdict, config, (self.seed,), (claim,), arrays, (drawing,), notes, self.seconds
-        )  # fmt: skip
+        columns = {"robust": Column(robust, ("side", "radius"), "share of held-out points that stay right")}
+        table = Table(columns, {"side": np.array(SIDES), "radius": radii})
+        evidence = Evidence(table, (drawing,), (self.note,), Provenance(seconds=self.seconds))
+        facts = (("", *SIDES), *self.table())
+        return Result("refinement", self.verdict, facts, {"seed": self.seed}, (claim,), evidence)
 
     def report(self, path: str | os.PathLike[str]) -> Path:
         """Write one self-contained HTML page and return its path."""
         # Late: the page needs matplotlib, the numbers do not.
         from featavg.report import OVER_POINTS, write_report
 
-        return write_report([self.to_record()], path, heading="What refinement changed", intervals=OVER_POINTS)
+        return write_report([self.to_result()], path, heading="What refinement changed", intervals=OVER_POINTS)
 
     def to_json(self) -> str:
         """Return every number as JSON."""

@@ -13,7 +13,7 @@ import numpy as np
 
 from featavg.arrays import Array, Ints
 from featavg.data import Names
-from featavg.record import Record
+from featavg.record import Result
 from featavg.record.words import number
 from featavg.refine.averages import Averages
 from featavg.refine.choice import WORTH
@@ -145,11 +145,11 @@ class Diagnosis:
         wide = max(len(name) for name, _ in rows)
         return "\n".join([self.verdict, "", *(f"{name:<{wide}}  {value}" for name, value in rows)])
 
-    def to_record(self) -> Record:
-        """Return the diagnosis as a record, which the report draws."""
-        from featavg.refine.healthy import record_of
+    def to_result(self) -> Result:
+        """Return the diagnosis as a result, which the report draws."""
+        from featavg.refine.healthy import result_of
 
-        return record_of(self)
+        return result_of(self)
 
     def report(self, path: str | os.PathLike[str]) -> Path:
         """Write one self-contained HTML page and return its path."""
@@ -157,7 +157,7 @@ class Diagnosis:
         from featavg.report import OVER_POINTS, write_report
 
         return write_report(
-            [self.to_record()], path, heading="Does this classifier average its features?", intervals=OVER_POINTS
+            [self.to_result()], path, heading="Does this classifier average its features?", intervals=OVER_POINTS
         )
 
     def to_json(self) -> str:

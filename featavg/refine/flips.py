@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from featavg.arrays import Array, Ints
+from featavg.intervals import bootstrap_ratio
 from featavg.refine.subject import Subject
 
 RADII = 41
@@ -40,25 +41,10 @@ def flips(subject: Subject, rows: Ints, attack: Array, centers: Array, class_of:
     # Where the direction never flips a point, its radius is at least the largest that was tried.
     first = np.where(fooled.any(axis=0), radii[fooled.argmax(axis=0)], reach)
     pairs = first[attack > 0], attack[attack > 0]
-    ratio, interval = ratio_of(*pairs, np.median, rng) if len(right) else (float("nan"), (float("nan"),) * 2)
+    ratio, interval = bootstrap_ratio(*pairs, np.median, rng) if len(right) else (float("nan"), (float("nan"),) * 2)
     return Flips(
         radii, fooled.mean(axis=1), np.array(chance), np.mean(attack <= radii[:, None], axis=1), ratio, interval
     )  # fmt: skip
-
-
-def ratio_of(above: Array, below: Array, of: object, rng: np.random.Generator) -> tuple[float, tuple[float, float]]:
-    """of(above)/of(below) over paired points, and its 95 % bootstrap interval.
-
-    >>> ratio_of(np.array([2.0, 4.0]), np.array([1.0, 2.0]), np.mean, np.random.default_rng(0))
-    (2.0, (2.0, 2.0))
-    """
-    assert callable(of)
-    above, below = (np.minimum(values, 1e300) for values in (above, below))
-    draws = rng.integers(len(above), size=(1000, len(above)))
-    spread = of(above[draws], axis=1) / np.maximum(of(below[draws], axis=1), 1e-300)
-    value = float(of(above) / max(of(below), 1e-300))
-    low, high = np.quantile(spread, [0.025, 0.975])
-    return value, (min(float(low), value), max(float(high), value))
 
 
 def _toward(centers: Array, class_of: Ints, classes: int) -> Array:

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from featavg.arrays import Array, Bools, Ints
+from featavg.arrays import Array, Ints
+from featavg.intervals import bootstrap_ratio, normal
 from featavg.refine.classifier import SubclassClassifier
-from featavg.refine.flips import ratio_of
 from featavg.refine.subject import Subject, read_subject
 
 MOST_POINTS = 300
@@ -50,24 +50,17 @@ def measure_gain(subject: Subject, learn: Ints, judge: Ints, sublabels: ArrayLik
     three = [subject, *(read_subject(model, subject.features, labels) for model in (coarse, finer))]
     radii = [np.minimum(one.attack(rows), 1e9) for one in three]
     rng = np.random.default_rng(seed)
-    over_model, model_interval = ratio_of(radii[2], radii[0], np.mean, rng)
-    over_coarse, coarse_interval = ratio_of(radii[2], radii[1], np.mean, rng)
+    over_model, model_interval = bootstrap_ratio(radii[2], radii[0], np.mean, rng)
+    over_coarse, coarse_interval = bootstrap_ratio(radii[2], radii[1], np.mean, rng)
     at = float(np.median(radii[0]))
     right = [one.predict(one.features[judge]) == one.codes[judge] for one in three]
     return Gain(
         _three(np.mean(one) for one in right),
-        _change(right[2], right[0]),
+        normal(right[2].astype(np.float64) - right[0]),
         _three(np.mean(values) for values in radii),
         over_model, model_interval, over_coarse, coarse_interval,
         round(len(finer.class_of_) / len(subject.classes)), at, _three(np.mean(values > at) for values in radii),
     )  # fmt: skip
-
-
-def _change(after: Bools, before: Bools) -> tuple[float, float]:
-    """after − before on the same points, ± 1.96 standard errors."""
-    change = after.astype(np.float64) - before
-    half = 1.96 * float(change.std()) / np.sqrt(len(change))
-    return float(change.mean() - half), float(change.mean() + half)
 
 
 def _three(values: object) -> tuple[float, float, float]:

@@ -1,4 +1,4 @@
-"""A diagnosis as a record: what a healthy classifier would satisfy, claim by claim, with figures in words."""
+"""A diagnosis as a result: what a classifier without averaging would satisfy, claim by claim, with figures in words."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from featavg.arrays import Ints
-from featavg.record import Claim, Drawing, Record
+from featavg.intervals import bootstrap_ratio
+from featavg.record import Claim, Column, Drawing, Evidence, Provenance, Result, Table
 from featavg.refine.choice import WORTH
-from featavg.refine.flips import ratio_of
 
 if TYPE_CHECKING:
     from featavg.refine.diagnosis import Diagnosis
@@ -18,29 +18,28 @@ MOST_ROWS = 40  # of the alignment matrix that are drawn
 UNIVERSAL = 1.5  # a common direction that needs no more than this times the attack's radius is nearly as good
 
 
-def record_of(found: Diagnosis) -> Record:
-    """Return the record of a diagnosis: a claim that fails is a finding about the classifier."""
+def result_of(found: Diagnosis) -> Result:
+    """Return the result of a diagnosis: a claim that fails is a finding about the classifier."""
     shown = _shown(found)
-    arrays = {
-        "alignment": found.averages.alignment[shown],
-        "radii": found.flips.radii,
-        "flipped": np.stack([found.flips.attack, found.flips.universal, found.flips.chance]),
-        "fragile": found.fragile,
-        "attack": found.attack,
+    flips = np.stack([found.flips.attack, found.flips.universal, found.flips.chance])
+    columns = {
+        "alignment": Column(found.averages.alignment[shown], ("row", "subclass"), "cosine with centred means"),
+        "flipped": Column(flips, ("perturbation", "radius"), "share of points that are flipped"),
+        "fragile": Column(found.fragile, ("rank",), "the most fragile points"),
+        "attack": Column(found.attack, ("measured",), "radius under attack, an upper bound"),
     }
-    config = dict(found.table())
-    fragile = ", ".join(map(str, found.fragile.tolist()))
-    return Record(
-        "diagnosis", found.verdict, config, (found.seed,), _claims(found), arrays, _drawings(found, shown),
-        notes=(
-            f"The most fragile points, by their row in the data: {fragile}.",
-            "Radii under attack are upper bounds of the true ones, by a Newton walk; the true ones are bracketed at "
-            f"{len(found.exact_upper)} points. Null of the p-value: a random direction in the span of the centred "
-            "sub-class means of its class. Sub-classes that were not given are found on one half and tested on the "
-            "other; gains are trained on one half and measured on the other.",
-        ),
-        seconds=found.seconds,
-    )  # fmt: skip
+    perturbations = ["attack", "common direction", "random direction"]
+    table = Table(columns, {"radius": found.flips.radii, "perturbation": perturbations})
+    notes = (
+        f"The most fragile points, by their row in the data: {', '.join(map(str, found.fragile.tolist()))}.",
+        "Radii under attack are upper bounds of the true ones, by a Newton walk; the true ones are bracketed at "
+        f"{len(found.exact_upper)} points. Null of the p-value: a random direction in the span of the centred "
+        "sub-class means of its class. Sub-classes that were not given are found on one half and tested on the "
+        "other; gains are trained on one half and measured on the other.",
+    )
+    evidence = Evidence(table, _drawings(found, shown), notes, Provenance(seconds=found.seconds))
+    settings = {"seed": found.seed}
+    return Result("diagnosis", found.verdict, tuple(found.table()), settings, _claims(found), evidence)
 
 
 def _claims(found: Diagnosis) -> tuple[Claim, ...]:
@@ -66,7 +65,7 @@ def _labels_claim(found: Diagnosis) -> tuple[Claim, ...]:
         source="refined on one half, measured on the other", expected=WORTH, measured=ratio, interval=interval,
         tolerance=0.0, tolerance_reason="less than 5 % is not worth new labels", relation="at most",
         how="mean radius over that of this model or over that of coarse labels, whichever grew less surely; "
-        f"{found.gain.subclasses} sub-classes a class",
+        f"{found.gain.subclasses} sub-classes per class",
     )  # fmt: skip
     return (claim,)
 
@@ -76,7 +75,7 @@ def _index_claim(found: Diagnosis) -> tuple[Claim, ...]:
     index = found.averages.index[np.isfinite(found.averages.index)]
     if not len(index):
         return ()
-    spread = ratio_of(index, np.ones(len(index)), np.median, np.random.default_rng(found.seed))[1]
+    spread = bootstrap_ratio(index, np.ones(len(index)), np.median, np.random.default_rng(found.seed))[1]
     claim = Claim(
         "The weights of a class do not hold all of its sub-classes alike.",
         source="averaging index", expected=0.5, measured=found.averages.median_index, interval=spread,
@@ -104,10 +103,9 @@ def _drawings(found: Diagnosis, shown: Ints) -> tuple[Drawing, ...]:
                      "column_blocks": column_blocks.tolist()},
         ),
         Drawing(
-            "curves", {"x": "radii", "y": "flipped"},
+            "curves", {"x": "radius", "y": "flipped", "labels": "perturbation"},
             caption="Share of points that a perturbation of each size flips: an attack made for each point, one common "
-            "direction a class (towards the average of the others), and random directions.",
-            options={"labels": ["attack", "common direction", "random direction"], "x_label": "ℓ2 size",
-                     "y_label": "share misclassified"},
+            "direction per class (towards the average of the others), and random directions.",
+            options={"x_label": "ℓ2 size", "y_label": "share misclassified"},
         ),
     )  # fmt: skip

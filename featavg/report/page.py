@@ -1,4 +1,4 @@
-"""The page: summary, verdict table, and a section for each record."""
+"""The page: summary, verdict table, and a section for each record or result."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 
 from featavg.figures.draw import draw
 from featavg.files import make_folder, write_whole
-from featavg.record import FAMILY, Claim, Record
+from featavg.record import FAMILY, Claim, Record, Result
 from featavg.record.words import expected_text, interval_text, number, published_text, summary, verdict_counts
 from featavg.report.svg import inline_svg
 from featavg.report.verdicts import badge, verdict_drawing, verdict_table
@@ -33,7 +33,7 @@ OVER_SEEDS = (
 )
 
 
-def page(records: Sequence[Record], heading: str = HEADING, intervals: str = OVER_SEEDS) -> str:
+def page(records: Sequence[Record | Result], heading: str = HEADING, intervals: str = OVER_SEEDS) -> str:
     """Return the report as one HTML page that needs no other file and no network; `intervals` says what theirs are."""
     style = resources.files("featavg.report").joinpath("style.css").read_text(encoding="utf-8")
     head = f"<header><h1>{escape(heading)}</h1><p class='summary'>{escape(summary(records))}</p></header>"
@@ -50,7 +50,10 @@ def page(records: Sequence[Record], heading: str = HEADING, intervals: str = OVE
 
 
 def write_report(
-    records: Sequence[Record], path: str | os.PathLike[str], heading: str = HEADING, intervals: str = OVER_SEEDS
+    records: Sequence[Record | Result],
+    path: str | os.PathLike[str],
+    heading: str = HEADING,
+    intervals: str = OVER_SEEDS,
 ) -> Path:
     """Write the page to `path`, whole or not at all."""
     path = Path(path)
@@ -60,7 +63,7 @@ def write_report(
     return path
 
 
-def _contents(records: Sequence[Record]) -> str:
+def _contents(records: Sequence[Record | Result]) -> str:
     links = "".join(
         f"<li><a href='#{record.name}'>{escape(record.title)}</a> <small>{verdict_counts(record.claims)}</small></li>"
         for record in records
@@ -68,16 +71,27 @@ def _contents(records: Sequence[Record]) -> str:
     return f"<nav aria-label='Contents'><h2>Contents</h2><ol>{links}</ol></nav>"
 
 
-def _section(record: Record) -> str:
+def _section(record: Record | Result) -> str:
+    evidence = record.evidence
     claims = "".join(_claim(record.name, place, claim) for place, claim in enumerate(record.claims, 1))
     figures = [verdict_drawing(record)] if record.claims else []
-    figures += [draw(drawing, record.arrays) for drawing in record.drawings]
+    figures += [draw(drawing, evidence.table) for drawing in evidence.drawings]
     drawn = "".join(_figure(figure, f"{record.name}-f{place}") for place, figure in enumerate(figures, 1))
-    notes = "".join(f"<p class='note'>{escape(note)}</p>" for note in record.notes)
+    notes = "".join(f"<p class='note'>{escape(note)}</p>" for note in evidence.notes)
+    facts = _facts(record.facts) if isinstance(record, Result) else ""
     return (
-        f"<section id='{record.name}'><h2>{escape(record.title)}</h2>"
+        f"<section id='{record.name}'><h2>{escape(record.title)}</h2>{facts}"
         f"<ol class='claims'>{claims}</ol>{drawn}{notes}{_provenance(record)}</section>"
     )
+
+
+def _facts(rows: Sequence[Sequence[str]]) -> str:
+    """Rows of a name and its values."""
+    cells = (
+        f"<tr><th scope='row'>{escape(name)}</th>{''.join(f'<td>{escape(value)}</td>' for value in values)}</tr>"
+        for name, *values in rows
+    )
+    return f"<table class='facts'><tbody>{''.join(cells)}</tbody></table>"
 
 
 def _claim(name: str, place: int, claim: Claim) -> str:
@@ -97,15 +111,18 @@ def _figure(figure: Figure, prefix: str) -> str:
     return f"<figure><div class='drawing'>{inline_svg(figure, prefix)}</div><figcaption>{caption}</figcaption></figure>"
 
 
-def _provenance(record: Record) -> str:
+def _provenance(record: Record | Result) -> str:
+    chosen = record.settings if isinstance(record, Result) else record.config
+    provenance = record.evidence.provenance
     facts = {
-        **{name: json.dumps(value, ensure_ascii=False) for name, value in record.config.items()},
-        "seeds used": ", ".join(map(str, record.seeds)),
-        "versions": ", ".join(f"{name} {version}" for name, version in record.versions.items()),
-        "commit": record.commit,
-        "seconds": number(record.seconds),
+        **{name: json.dumps(value, ensure_ascii=False) for name, value in chosen.items()},
+        "seeds used": ", ".join(map(str, record.seeds)) if isinstance(record, Record) else "",
+        "versions": ", ".join(f"{name} {version}" for name, version in provenance.versions.items()),
+        "commit": provenance.commit,
+        "seconds": number(provenance.seconds),
     }
-    return f"<details><summary>Configuration, seeds, versions</summary>{_terms(facts)}</details>"
+    summary = "Settings, versions" if isinstance(record, Result) else "Configuration, seeds, versions"
+    return f"<details><summary>{summary}</summary>{_terms(facts)}</details>"
 
 
 def _terms(facts: Mapping[str, Any]) -> str:

@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from featavg.figures.dots import dots
-from featavg.record import Claim, Record
+from featavg.record import Claim, Record, Result
 from featavg.record.words import expected_text, interval_text, number, published_text
 
 COLUMNS = ("claim", "source", "expected", "measured", "interval", "tolerance", "published", "verdict")
@@ -20,14 +20,14 @@ def badge(claim: Claim) -> str:
     return f'<span class="verdict {claim.verdict}">{claim.verdict}</span>'
 
 
-def verdict_table(records: Sequence[Record]) -> str:
-    """Return one row a claim, linked to its section."""
+def verdict_table(records: Sequence[Record | Result]) -> str:
+    """Return one row per claim, linked to its section."""
     head = "".join(f'<th scope="col">{column}</th>' for column in COLUMNS)
     rows = "".join(_row(record, place, claim) for record in records for place, claim in enumerate(record.claims, 1))
     return f'<table class="verdicts"><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>'
 
 
-def _row(record: Record, place: int, claim: Claim) -> str:
+def _row(record: Record | Result, place: int, claim: Claim) -> str:
     # The same cell carries its column's name, shown on narrow screens where rows become cards.
     cells = {
         "source": escape(claim.source),
@@ -44,7 +44,7 @@ def _row(record: Record, place: int, claim: Claim) -> str:
     return f"<tr>{first}{rest}</tr>"
 
 
-def verdict_drawing(record: Record) -> Figure:
+def verdict_drawing(record: Record | Result) -> Figure:
     """Draw every claim of a record on one scale: the distance from what was expected, in tolerances."""
     numbers = np.array([(c.expected, c.measured, *c.interval, *c.accepted, _scale(c)) for c in record.claims])
     expected, *places, scale = numbers.T

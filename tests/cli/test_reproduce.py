@@ -37,6 +37,14 @@ def test_list_names_cost_and_data(featavg):
     assert "mnist" in output
 
 
+def test_list_as_json_has_everything_the_table_has(featavg):
+    code, output, _ = featavg("list", "--json")
+    growing, slow = json.loads(output)
+    assert code == 0
+    assert (growing["name"], growing["cost"], growing["needs"]) == ("growing", "quick", {})
+    assert (slow["title"], slow["seconds"], list(slow["needs"])) == ("Waits until it is interrupted.", 60, ["mnist"])
+
+
 def test_quick_claims_run_by_default_and_leave_records_and_a_report(featavg, tmp_path):
     code, output, errors = featavg("reproduce", "-o", tmp_path)
     assert code == 0

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from featavg import sample_clusters
-from featavg.experiments import diagnosis
-from featavg.experiments.diagnosis import HEADS, Config, head, p_values, run
+from featavg.experiments import Registry
+from featavg.experiments.refinement import diagnosis
+from featavg.experiments.refinement.diagnosis import HEADS, Config, head, p_values
 from featavg.refine import averages, diagnose
 
 FEW = Config(
@@ -28,11 +29,13 @@ def test_the_p_values_are_those_of_diagnose() -> None:
 
 def test_a_small_run_gives_every_claim_and_all_trials() -> None:
     done: list[float] = []
-    record = run(FEW, lambda share, _: done.append(share))
+    record = Registry()["diagnosis"].run(FEW, lambda share, _: done.append(share))
+    table = record.evidence.table
     assert done == [0.5, 1.0]
     assert len(record.claims) == 7
-    assert record.arrays["p"].shape == (2, 2, 2, 3)
-    assert record.arrays["sorted"].shape == (6, 4)
+    assert table.columns["p"].axes == ("seed", "trial", "sublabels", "head")
+    assert table["p"].shape == (2, 2, 2, 3)
+    assert table["sorted"].shape == (6, 4)
     assert record.claims[2].measured == 1.0
     assert record.seeds == (1000, 1001)
 

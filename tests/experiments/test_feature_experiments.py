@@ -9,13 +9,10 @@ from scipy.optimize import minimize
 import featavg as fa
 from featavg import Points
 from featavg.deep import SmallCNN, feature_data
-from featavg.experiments import (
-    _features,
-    cifar_features,
-    transfer,
-    usefulness,
-    usefulness_cifar,
-)
+from featavg.experiments import Registry
+from featavg.experiments.images import cifar_features, transfer, usefulness_cifar
+from featavg.experiments.images import heads as feature_heads
+from featavg.experiments.paper import usefulness
 from featavg.figures import draw
 
 TINY = {"images": "digits", "train": 200, "test": 120, "steps": 100, "radius_points": 10, "seeds": 2}
@@ -35,14 +32,14 @@ def small_backbone(monkeypatch):
 
 @pytest.mark.parametrize("module", CONFIGS, ids=lambda module: module.__name__.rpartition(".")[2])
 def test_a_tiny_run_gives_a_record_that_can_be_drawn(module):
-    told = []
-    record = module.run(CONFIGS[module], lambda fraction, what="": told.append(fraction))
-    assert record.name == module.__name__.rpartition(".")[2]
+    told, name = [], module.__name__.rpartition(".")[2]
+    record = Registry()[name].run(CONFIGS[module], lambda share, _: told.append(share))
+    assert record.name == name
     assert told == sorted(told)
     assert told[-1] == 1
     assert 5 <= len(record.claims) <= 10
-    for drawing in record.drawings:
-        assert draw(drawing, record.arrays).get_label() == drawing.caption
+    for drawing in record.evidence.drawings:
+        assert draw(drawing, record.evidence.table).get_label() == drawing.caption
 
 
 @pytest.fixture(scope="module")
@@ -60,24 +57,24 @@ def heads(orthogonal):
     fine = np.repeat(orthogonal.centers, 3, axis=0)
     second = np.repeat([[1.0, -1.0]], 15, axis=1).reshape(1, 30) / 15
     blocks = np.repeat(np.eye(10), 3, axis=1) / 3
-    return _features.Heads(
+    return feature_heads.Heads(
         fa.BinaryNetwork(coarse, np.zeros(30), second, np.zeros(1)),
         fa.MulticlassNetwork(fine, np.zeros(30), blocks, np.zeros(10), orthogonal.center_labels),
     )
 
 
 def test_heads_of_the_theory_have_its_cosines_indices_and_radii(heads, orthogonal):
-    blocks = _features.cosine_blocks(heads, orthogonal)
+    blocks = feature_heads.cosine_blocks(heads, orthogonal)
     assert [blocks["same"], blocks["diagonal"]] == pytest.approx([5**-0.5, 1], abs=0.01)
     assert [blocks["cross"], blocks["off"]] == pytest.approx([0, 0], abs=0.01)
-    found = _features.averaging_of(heads, orthogonal)
+    found = feature_heads.averaging_of(heads, orthogonal)
     assert [found["coarse_raw_index"], found["fine_raw_index"]] == pytest.approx([1, 0], abs=0.01)
     assert found["coarse_index"] == pytest.approx(1, abs=0.01)
     assert found["fine_index"] < 0.1
     assert found["coarse_p"] < 1e-3
     # At a center: √(d/k) and √(d/2) of the theory with √d = 4, here 4/√10 and 4/√2.
     centers = Points(orthogonal.centers, orthogonal.center_labels, np.arange(10))
-    radii = _features.head_radii(heads, centers, 10)
+    radii = feature_heads.head_radii(heads, centers, 10)
     assert [radii["coarse_mean"], radii["fine_mean"]] == pytest.approx([4 / 10**0.5, 4 / 2**0.5], rel=0.02)
     assert radii["exact"] == 1
     assert radii["ratio"] == pytest.approx(5**0.5, rel=0.02)
@@ -87,14 +84,14 @@ def test_neurons_that_no_point_of_their_class_wakes_are_dead_and_leave_no_mark(h
     weights = heads.fine.weights.copy()
     weights[4] = orthogonal.centers[7] - orthogonal.centers[1]  # of class 1, on at class 7 alone
     fine = heads.fine.changed(weights=weights)
-    assert np.flatnonzero(~_features.live_neurons(fine, orthogonal)).tolist() == [4]
-    found = cifar_features._levels(replace(heads, fine=fine), orthogonal)
+    assert np.flatnonzero(~feature_heads.live_neurons(fine, orthogonal)).tolist() == [4]
+    found = cifar_features.levels(replace(heads, fine=fine), orthogonal)
     assert found["live"].tolist() == [3, 2, *[3] * 8]
-    assert found["awake_diagonal"] == pytest.approx(np.ones(10), abs=0.01)
+    assert found["live_only_diagonal"] == pytest.approx(np.ones(10), abs=0.01)
     # Two neurons along μ_1 and one along μ_7 − μ_1: the mean is along μ_1 + μ_7.
-    assert _features.feature_cosines(fine, orthogonal)[1, 1] == pytest.approx(2**-0.5, abs=0.01)
+    assert feature_heads.feature_cosines(fine, orthogonal)[1, 1] == pytest.approx(2**-0.5, abs=0.01)
     assert found["live_slope"] == pytest.approx(1 - 2**-0.5, abs=0.02)
-    assert found["awake_slope"] == pytest.approx(0, abs=0.01)
+    assert found["live_only_slope"] == pytest.approx(0, abs=0.01)
 
 
 def test_the_level_formula_is_that_of_grown_and_ungrown_random_neurons():

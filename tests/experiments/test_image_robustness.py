@@ -10,13 +10,15 @@ from featavg.deep import as_torch, ask_deep
 from featavg.deep.attacks import MinimalNorm, levelling
 from featavg.deep.images import outputs_of
 from featavg.deep.kept import after_epoch
-from featavg.experiments import cifar_robustness, fashion_robustness, mnist_robustness
-from featavg.experiments._images import claims as claims
-from featavg.experiments._images.attacks import ATTACKS, battery, control
-from featavg.experiments._images.cnn import cnn_subject
-from featavg.experiments._images.gaps import gap, matched_gap
-from featavg.experiments._images.robustness import Images
+from featavg.experiments import Registry
+from featavg.experiments.images import cifar_robustness, expectations, fashion_robustness, mnist_robustness
+from featavg.experiments.images.attacks import ATTACKS, battery, control
+from featavg.experiments.images.cnn import cnn_pair
+from featavg.experiments.images.gaps import disagreement, gap, largest_published_gap, matched_gap
+from featavg.experiments.images.pairs import Images
 from featavg.figures import draw
+from featavg.progress import silent
+from featavg.record import Table
 from featavg.robustness import robust_radius
 
 TINY = mnist_robustness.Config(
@@ -36,48 +38,53 @@ def cache(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def record(cache):
-    return mnist_robustness.run(TINY, lambda fraction, what="": None)
+    return Registry()["mnist_robustness"].run(TINY, silent)
+
+
+@pytest.fixture(scope="module")
+def table(record):
+    return record.evidence.table
 
 
 # --- the whole of it, on the embedded digits --------------------------------------------------------------------------
 
 
-def test_curves_fall_and_the_best_is_below_every_attack(record):
+def test_curves_fall_and_the_best_is_below_every_attack(table):
     for kind in ("coarse", "fine"):
-        curves = record.arrays[f"{kind}_attacks"]
+        curves = table.sel("attack_standing", network=kind)
         assert curves.shape == (len(ATTACKS), TINY.grid)
         assert (np.diff(curves, axis=1) <= 0).all()
-        uppers = np.stack([record.arrays[f"{kind}_{name}"] for name in ATTACKS])
+        uppers = np.stack([table.sel("upper", network=kind, attack=name) for name in ATTACKS])
         assert np.array_equal(uppers[-1], uppers[:-1].min(axis=0))
-    coarse, fine = record.arrays["best_mean"]
-    assert record.arrays["gap_mean"][0] == pytest.approx(fine - coarse)
+    coarse, fine = table.mean("standing")
+    assert table.mean("standing_gap") == pytest.approx(fine - coarse)
     assert 0.5 < coarse[0] <= 1
 
 
-def test_clean_accuracy_is_that_of_summed_probabilities(record):
+def test_clean_accuracy_is_that_of_summed_probabilities(table):
     test = fa.load_images("digits", "test")
     images = torch.from_numpy(test.x.reshape(-1, 1, 8, 8)).float()
-    subject = cnn_subject(TINY, 0.1307, 0.3081, {})
-    fine = after_epoch("digits-parity-fine-1001", subject.module(10, (1, 8, 8), 1001), 4)
+    pair = cnn_pair(TINY, 0.1307, 0.3081, {})
+    fine = after_epoch("digits-parity-fine-1001", pair.module(10, (1, 8, 8), 1001), 4)
     even = outputs_of(fine, images).softmax(dim=1)[:, ::2].sum(dim=1).numpy()
-    assert record.arrays["fine_clean"][0, -1] == pytest.approx(np.mean((even > 0.5) == (test.y > 0)))
-    coarse = after_epoch("digits-parity-coarse-1001", subject.module(1, (1, 8, 8), 1001), 1)
+    assert table.sel("clean", network="fine", moment=4)[0] == pytest.approx(np.mean((even > 0.5) == (test.y > 0)))
+    coarse = after_epoch("digits-parity-coarse-1001", pair.module(1, (1, 8, 8), 1001), 1)
     right = np.mean((outputs_of(coarse, images)[:, 0].numpy() > 0) == (test.y > 0))
-    assert record.arrays["coarse_clean"][0, 0] == pytest.approx(right)
+    assert table.sel("clean", network="coarse", moment=1)[0] == pytest.approx(right)
 
 
-def test_radii_of_two_layer_networks_are_proved(record):
-    assert record.arrays["two_layer_verified"] == [1.0]
+def test_radii_of_two_layer_networks_are_proved(table):
+    assert table["two_layer_verified"] == [1.0]
     for kind in ("coarse", "fine"):
-        lower, upper = (record.arrays[f"two_layer_{kind}_{end}"] for end in ("lower", "upper"))
+        lower, upper = (table.sel(f"two_layer_{end}", network=kind) for end in ("lower", "upper"))
         assert upper.shape == (1, 2, TINY.exact_points)
         assert lower == pytest.approx(upper, rel=2e-6)
 
 
 def test_everything_is_drawn(record):
-    assert {drawing.kind for drawing in record.drawings} == {"curves", "images"}
-    for drawing in record.drawings:
-        assert draw(drawing, record.arrays).get_label() == drawing.caption
+    assert {drawing.kind for drawing in record.evidence.drawings} == {"curves", "images"}
+    for drawing in record.evidence.drawings:
+        assert draw(drawing, record.evidence.table).get_label() == drawing.caption
     assert len(record.claims) <= 10
 
 
@@ -145,10 +152,12 @@ def test_an_attack_that_levels_off_fails_the_claim_that_all_is_found():
     assert minimal.max() < TINY.reach
     seeds = np.ones((3, 1))
     for fine, verdict in ((diverted, "fails"), (minimal, "holds")):
-        found = {"coarse_best": seeds * minimal, "fine_best": seeds * fine}
-        assert claims.attacks_succeed(found, TINY).verdict == verdict
-    found = {"control": seeds * diverted, "fine_best": seeds * minimal}
-    assert claims.control_overstates(found, TINY).measured == np.mean(np.isinf(diverted)) > 0.2
+        best = np.stack([seeds * minimal, seeds * fine], axis=1)  # (seed, network, point)
+        table = Table({"left": expectations.left_standing(best, TINY.reach)})
+        assert expectations.ATTACKS_SUCCEED.claim(TINY, table).verdict == verdict
+    excess = expectations.control_excess(TINY, seeds * diverted, seeds * minimal)
+    measured = expectations.CONTROL_OVERSTATES.claim(TINY, Table({"control_excess": excess})).measured
+    assert measured == np.mean(np.isinf(diverted)) > 0.2
 
 
 # --- gaps -------------------------------------------------------------------------------------------------------------
@@ -170,21 +179,23 @@ def test_equal_accuracy_takes_the_better_network_back():
 
 
 def test_the_published_radius_is_read_in_its_unit():
-    uppers = {"coarse_best": np.array([[0.1, 0.2]] * 2), "fine_best": np.array([[0.2, 0.2]] * 2)}
-    published = cifar_robustness.PUBLISHED
-    claim = claims.published_gap(uppers, published, 0.25, "Fig. 3", "normalised units")
-    assert claim.text.startswith("At radius 0.64 ")
-    assert claim.published == pytest.approx(0.145)
-    assert claim.measured == 0.5
-    assert claims.published_gap(uppers, published, 1.0, "Fig. 3", "pixels").measured == 0.0
-    near = claims.agreement(uppers, {"coarse": {0.0: 1.0, 0.6: 0.4}, "fine": {0.0: 1.0, 0.6: 0.8}}, 0.25, "Fig. 3", "")
-    assert near.measured == pytest.approx((0.0 + 0.1 + 0.0 + 0.2) / 4)
+    coarse, fine = np.array([[0.1, 0.2]] * 2), np.array([[0.2, 0.2]] * 2)
+    radius, theirs = largest_published_gap(cifar_robustness.PUBLISHED)
+    assert (radius, theirs) == (0.64, pytest.approx(0.145))
+    expected = expectations.published_gap(cifar_robustness.PUBLISHED, "Fig. 3", "normalised units")
+    assert expected.text.startswith("At radius 0.64 (normalised units)")
+    assert expected.published == theirs
+    assert gap(coarse, fine, np.full(2, 0.25 * radius)).mean() == 0.5
+    assert gap(coarse, fine, np.full(2, radius)).mean() == 0.0
+    published = {"coarse": {0.0: 1.0, 0.6: 0.4}, "fine": {0.0: 1.0, 0.6: 0.8}}
+    distance = disagreement({"coarse": coarse, "fine": fine}, published, 0.25)
+    assert distance == pytest.approx(np.full(2, (0.0 + 0.1 + 0.0 + 0.2) / 4))
 
 
 def test_the_networks_of_one_seed_differ_in_their_labels_alone():
     for module in (mnist_robustness, fashion_robustness):
-        subject = cnn_subject(module.Config(), 0.1, 0.3, {})
-        coarse, fine = (subject.module(outputs, (1, 28, 28), 5) for outputs in (1, 10))
+        pair = cnn_pair(module.Config(), 0.1, 0.3, {})
+        coarse, fine = (pair.module(outputs, (1, 28, 28), 5) for outputs in (1, 10))
         for (name, ours), theirs in zip(coarse.named_parameters(), fine.parameters(), strict=True):
             assert name.startswith("head") or torch.equal(ours, theirs)
-        assert subject.recipe(5).seed == 5
+        assert pair.recipe(5).seed == 5

@@ -12,13 +12,12 @@ from sklearn.svm import LinearSVC
 
 from featavg.arrays import Array
 from featavg.data import sample_clusters
-from featavg.experiments import refine, refine_images, refine_why
-from featavg.experiments._paper import NETWORK_SEED, TEST_SEED
-from featavg.experiments._refine import tournament
-from featavg.experiments._refine.adversarial import smoothed, summed, worst_in_ball
-from featavg.experiments._refine.arena import Arena, images, pilot_arena, reference_arena
-from featavg.experiments._refine.claims import Found, _time_to_reach
-from featavg.experiments._refine.contenders import (
+from featavg.experiments import Registry
+from featavg.experiments.paper.setting import NETWORK_SEED, TEST_SEED
+from featavg.experiments.refinement import benchmark, leads, refine, refine_images, refine_why
+from featavg.experiments.refinement.adversarial import smoothed, summed, worst_in_ball
+from featavg.experiments.refinement.benchmark_split import BenchmarkSplit, images, pilot_split, reference_split
+from featavg.experiments.refinement.methods import (
     COARSE,
     CONTROLS,
     LinearSVM,
@@ -27,11 +26,12 @@ from featavg.experiments._refine.contenders import (
     discovered,
     trained_against,
 )
-from featavg.experiments._refine.neighbours import Neighbours
-from featavg.experiments._refine.tuning import Trials, quantile_radius
-from featavg.experiments._refine.verdict import excluded, verdict
+from featavg.experiments.refinement.neighbours import Neighbours
+from featavg.experiments.refinement.tuning import Trials, quantile_radius
+from featavg.experiments.refinement.verdict import excluded, verdict
 from featavg.figures import draw
 from featavg.model import MulticlassNetwork
+from featavg.record import Column, Table
 from featavg.refine import SubclassClassifier
 from featavg.refine.descent import State, descend, labelled
 from featavg.robustness import ask, robust_radius
@@ -39,12 +39,12 @@ from featavg.training import GradientDescent, train
 
 
 @pytest.fixture(scope="module")
-def arena() -> Arena:
-    return reference_arena(images("digits", "parity"), 400, 100, 1000)
+def split() -> BenchmarkSplit:
+    return reference_split(images("digits", "parity"), 400, 100, 1000)
 
 
-def silent(fraction: float, what: str = "", /) -> None:
-    assert 0 <= fraction <= 1 + 1e-9
+def checked(share: float, what: str) -> None:
+    assert 0 <= share <= 1 + 1e-9
 
 
 def test_adversarial_training_sees_the_worst_points_of_the_ball() -> None:
@@ -84,40 +84,40 @@ def test_derivatives_are_those_of_their_losses(name: str) -> None:
     np.testing.assert_allclose(derivative(outputs, np.arange(4)), numeric, atol=1e-7)
 
 
-def test_what_slabs_exclude_no_search_can_fool(arena: Arena) -> None:
-    moment = list(discovered(5).moments(arena, Setting(3.0), (60,), 1.0))[-1]
-    network = moment.state.network(arena.frame, 2 * moment.class_of - 1)
-    x, y = arena.judge.x[:8], arena.judge.y[:8]
-    known = robust_radius(network, x, y, readout="summed-probabilities", proofs=False)
+def test_what_slabs_exclude_no_search_can_fool(split: BenchmarkSplit) -> None:
+    moment = list(discovered(5).moments(split, Setting(3.0), (60,), 1.0))[-1]
+    network = moment.state.network(split.frame, 2 * moment.class_of - 1)
+    x, y = split.judge.x[:8], split.judge.y[:8]
+    exact = robust_radius(network, x, y, readout="summed-probabilities", proofs=False)
     for radius in (0.3, 0.6, 1.0):
         safe = excluded(ask(network, x, y, readout="summed-probabilities"), radius)
-        assert (known.upper[safe] > radius).all()
-    near = 0.5 * float(np.median(known.lower))
+        assert (exact.upper[safe] > radius).all()
+    near = 0.5 * float(np.median(exact.lower))
     assert excluded(ask(network, x, y, readout="summed-probabilities"), near).mean() >= 0.5
 
 
-def test_one_prototype_a_class_has_the_radius_of_the_bisector(arena: Arena) -> None:
+def test_one_prototype_a_class_has_the_radius_of_the_bisector(split: BenchmarkSplit) -> None:
     rule = Prototypes("prototypes", (Setting(strength=1e4, count=1),), readout="maximum")
-    kept = (arena.codes == 0) | (np.arange(400) % 5 == 0)  # unequal classes: the mean of all is nearer to one center
-    few = arena.train.take(kept)
-    uneven = Arena(few, arena.judge, seed=1000)
+    chosen = (split.codes == 0) | (np.arange(400) % 5 == 0)  # unequal classes: the mean of all is nearer to one center
+    few = split.train.take(chosen)
+    uneven = BenchmarkSplit(few, split.judge, seed=1000)
     moment = next(rule.moments(uneven, rule.settings[0], (), 1.0))
     low, high = (few.x[few.y == sign].mean(axis=0) for sign in (-1, 1))
-    squares = [((arena.judge.x - center) ** 2).sum(axis=1) for center in (low, high)]
-    distance = arena.judge.y * (squares[0] - squares[1]) / (2 * np.linalg.norm(high - low))
+    squares = [((split.judge.x - center) ** 2).sum(axis=1) for center in (low, high)]
+    distance = split.judge.y * (squares[0] - squares[1]) / (2 * np.linalg.norm(high - low))
     network = moment.state.network(uneven.frame, 2 * moment.class_of - 1)
     for radius in (0.1, 0.3):
-        found = verdict(network, arena.judge.x, arena.judge.y, radius, "maximum")
+        found = verdict(network, split.judge.x, split.judge.y, radius, "maximum")
         assert found.lower == found.upper == np.mean(distance > radius)
 
 
-def test_a_linear_machine_has_the_radius_of_its_plane(arena: Arena) -> None:
-    moment = next(LinearSVM().moments(arena, Setting(strength=1.0), (), 1.0))
-    model = LinearSVC(C=1.0, dual=False, tol=1e-3).fit(arena.inside, arena.codes)
-    distance = arena.judge.y * model.decision_function(arena.judged) / np.linalg.norm(model.coef_) * arena.frame.size
-    network = moment.state.network(arena.frame, 2 * moment.class_of - 1)
+def test_a_linear_machine_has_the_radius_of_its_plane(split: BenchmarkSplit) -> None:
+    moment = next(LinearSVM().moments(split, Setting(strength=1.0), (), 1.0))
+    model = LinearSVC(C=1.0, dual=False, tol=1e-3).fit(split.inside, split.codes)
+    distance = split.judge.y * model.decision_function(split.judged) / np.linalg.norm(model.coef_) * split.frame.size
+    network = moment.state.network(split.frame, 2 * moment.class_of - 1)
     for radius in (0.02, 0.1, 0.3):
-        found = verdict(network, arena.judge.x, arena.judge.y, radius, "summed-probabilities")
+        found = verdict(network, split.judge.x, split.judge.y, radius, "summed-probabilities")
         assert found.lower == found.upper == np.mean(distance > radius)
 
 
@@ -127,23 +127,23 @@ def test_a_lost_point_is_lost_below_and_above() -> None:
     assert found.lower == found.upper == 0.5
 
 
-def test_neighbours_are_scikit_learns_and_two_points_meet_at_their_bisector(arena: Arena) -> None:
-    model = KNeighborsClassifier(5).fit(arena.train.x, arena.codes)
-    ours = Neighbours(arena.train.x, arena.codes, 5)
-    np.testing.assert_array_equal(ours.predict(arena.judge.x), model.predict(arena.judge.x))
+def test_neighbours_are_scikit_learns_and_two_points_meet_at_their_bisector(split: BenchmarkSplit) -> None:
+    model = KNeighborsClassifier(5).fit(split.train.x, split.codes)
+    ours = Neighbours(split.train.x, split.codes, 5)
+    np.testing.assert_array_equal(ours.predict(split.judge.x), model.predict(split.judge.x))
     two = Neighbours(np.array([[0.0, 0.0], *([[4.0, 0.0]] * 5)]), np.array([0, 1, 1, 1, 1, 1]), 1)
     np.testing.assert_allclose(two.attack(np.array([[0.5, 0.0], [3.0, 0.0]]), np.array([0, 0])), [1.5, 0.0], atol=1e-3)
 
 
-def test_every_label_kind_stays_inside_its_class(arena: Arena) -> None:
+def test_every_label_kind_stays_inside_its_class(split: BenchmarkSplit) -> None:
     for kind, count in (("coarse", 1), ("true", 1), ("discovered", 4), ("random", 4)):
-        found = arena.labels(kind, count)  # type: ignore[arg-type]
-        np.testing.assert_array_equal(found.class_of[found.labels], arena.codes)
+        found = split.labels(kind, count)  # type: ignore[arg-type]
+        np.testing.assert_array_equal(found.class_of[found.labels], split.codes)
         assert set(found.labels) == set(range(len(found.class_of)))
 
 
 def test_the_pilot_is_judged_on_points_it_was_not_trained_on() -> None:
-    pilot = pilot_arena(images("digits", "parity"), 200, 50, 1000)
+    pilot = pilot_split(images("digits", "parity"), 200, 50, 1000)
     assert (len(pilot.train), len(pilot.judge)) == (200, 50)
     rows = {row.tobytes() for row in pilot.train.x}
     assert not any(row.tobytes() in rows for row in pilot.judge.x)
@@ -159,17 +159,17 @@ def test_the_rule_takes_the_most_robust_trial_that_is_accurate_enough() -> None:
     assert quantile_radius(np.arange(1, 101) / 100, 0.35) == pytest.approx(0.65, abs=0.011)
 
 
-def test_contenders_have_equal_effort_and_width(arena: Arena) -> None:
+def test_methods_have_equal_effort_and_width(split: BenchmarkSplit) -> None:
     networks = [COARSE, *CONTROLS, discovered(10), *trained_against(100)]
     assert {len(one.settings) for one in networks} == {4}
-    built = [next(iter(one.moments(arena, one.settings[0], (1,), 0.5))) for one in networks]
+    built = [next(iter(one.moments(split, one.settings[0], (1,), 0.5))) for one in networks]
     # 400 points do not hold 100 sub-classes a class; there every sub-class has one neuron.
     assert {len(moment.state.weights) for moment in built if len(moment.class_of) <= 20} == {200}
     assert all(len(moment.state.weights) == len(moment.class_of) for moment in built if len(moment.class_of) > 100)
 
 
-def test_the_first_contender_pays_for_the_frame_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    fresh = reference_arena(images("digits", "parity"), 100, 10, 1000)
+def test_the_first_method_pays_for_the_frame_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    fresh = reference_split(images("digits", "parity"), 100, 10, 1000)
     clock = iter(range(100))  # every look at it is a second
     monkeypatch.setattr("time.process_time", lambda: float(next(clock)))
     first, second = (next(iter(COARSE.moments(fresh, Setting(), (1,), 0.5))).seconds for _ in range(2))
@@ -179,21 +179,23 @@ def test_the_first_contender_pays_for_the_frame_once(monkeypatch: pytest.MonkeyP
 def test_adversarial_training_is_timed_until_it_is_as_good_as_sub_labels_when_stopped() -> None:
     """It is at the second mark, and never for the second seed, which counts as its whole course."""
     robust = np.array([[[0.6, 0.8, 0.7], [0.5, 0.8, 0.9]], [[0.6, 0.8, 0.7], [0.1, 0.2, 0.3]]])
-    arrays = {"marks": np.array([1, 2, 4]), "course_robust": robust, "course_clean": np.ones_like(robust),
-              "course_seconds": np.broadcast_to([1.0, 2.0, 4.0], robust.shape)}  # fmt: skip
-    found = _time_to_reach(arrays, ["discovered 100", "adversarial, coarse"], chosen=4)
-    assert found.tolist() == [2.0, 4.0]
+    columns = {"course_robust": robust, "course_clean": np.ones_like(robust),
+               "course_seconds": np.broadcast_to([1.0, 2.0, 4.0], robust.shape)}  # fmt: skip
+    coords = {"followed": ["discovered 100", "adversarial, coarse"], "mark": [1, 2, 4]}
+    axes = ("seed", "followed", "mark")
+    table = Table({name: Column(values, axes) for name, values in columns.items()}, coords)
+    assert leads.seconds_to_reach(table, chosen=4).tolist() == [2.0, 4.0]
 
 
 def test_leads_take_the_ends_that_speak_against_them() -> None:
-    found = Found({"lower": np.array([[0.5], [0.1]]), "upper": np.array([[0.7], [0.3]])}, ["fine", "coarse"])
-    assert found.lead("fine", "coarse") == pytest.approx([0.2])
+    columns = {"lower": Column([[0.5, 0.1]], ("seed", "method")), "upper": Column([[0.7, 0.3]], ("seed", "method"))}
+    assert leads.lead(Table(columns, {"method": ["fine", "coarse"]}), "fine", "coarse") == pytest.approx([0.2])
 
 
 @pytest.fixture
 def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
     """The shipped estimator, but with one number of sub-classes and few steps."""
-    monkeypatch.setattr(tournament, "SubclassClassifier", partial(SubclassClassifier, 5, max_steps=50))
+    monkeypatch.setattr(benchmark, "SubclassClassifier", partial(SubclassClassifier, 5, max_steps=50))
 
 
 @pytest.mark.usefixtures("hasty")
@@ -202,34 +204,36 @@ def test_a_tiny_tournament_runs_and_is_drawn() -> None:
         images="digits", samples=230, judged=30, points=4, maximum_points=2, radius=0.5, marks=(2, 4),
         counts=(2, 10, 100), widths=(50,), first_seed=1001, seeds=1,
     )  # fmt: skip
-    record = refine.run(config, silent)
+    record = Registry()["refine"].run(config, checked)
     assert len(record.claims) == 14
-    assert (record.arrays["lower"] <= record.arrays["upper"] + 1e-12).all()
-    for drawing in record.drawings:
-        draw(drawing, record.arrays)
+    table = record.evidence.table
+    assert (table["lower"] <= table["upper"] + 1e-12).all()
+    for drawing in record.evidence.drawings:
+        draw(drawing, table)
 
 
 @pytest.mark.usefixtures("hasty")
 def test_a_tiny_run_on_other_images(monkeypatch: pytest.MonkeyPatch) -> None:
-    case = refine_images.Case("digits", "digits", "parity", 150, 30, (2, 10, 20))
-    monkeypatch.setitem(refine_images.CASES, "digits", case)
+    task = refine_images.ImageTask("digits", "digits", "parity", 150, 30, (2, 10, 20))
+    monkeypatch.setitem(refine_images.SETS, "digits", task)
     config = refine_images.Config(cases=("digits",), points=3, maximum_points=2, marks=(2, 4), first_seed=1001, seeds=1)
-    record = refine_images.run(config, silent)
+    record = Registry()["refine_images"].run(config, checked)
     assert len(record.claims) == 2
-    assert record.arrays["digits_radius"] > 0
-    for drawing in record.drawings:
-        draw(drawing, record.arrays)
+    assert record.evidence.table["digits_radius"] > 0
+    for drawing in record.evidence.drawings:
+        draw(drawing, record.evidence.table)
 
 
 def test_early_and_late_parts_of_weights_are_put_together() -> None:
     config = refine_why.Config(samples=60, dim=30, marks=(5, 200), test_points=10, first_seed=1001, seeds=2)
-    record = refine_why.run(config, silent)
-    swaps, radius = record.arrays["fine_swaps"], record.arrays["fine_radius"]
+    record = Registry()["refine_why"].run(config, checked)
+    table = record.evidence.table
+    swaps, radius = table.sel("swaps", network="fine"), table.sel("radius", network="fine")
     np.testing.assert_allclose(swaps[:, 0], radius[:, 0], rtol=0.02)
     np.testing.assert_allclose(swaps[:, 3], radius[:, -1], rtol=0.02)
-    assert (record.arrays["fine_points_used"] <= 1 + 1e-12).all()
-    for drawing in record.drawings:
-        draw(drawing, record.arrays)
+    assert (table["points_used"] <= 1 + 1e-12).all()
+    for drawing in record.evidence.drawings:
+        draw(drawing, table)
     # By hand for the second seed: late features, early noise, at equal features.
     data = sample_clusters(10, 30, 60, noise=config.noise, seed=1002)
     start = MulticlassNetwork.random(data, 1, seed=NETWORK_SEED + 1002)

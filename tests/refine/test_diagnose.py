@@ -14,9 +14,10 @@ import torch
 from sklearn.linear_model import LogisticRegression
 
 from featavg import InputError, averaging_network, decoupled_network, sample_clusters
+from featavg.intervals import normal
 from featavg.refine import diagnose, discover_sublabels
 from featavg.refine.averages import averages, centred_means
-from featavg.refine.gain import _change, halves
+from featavg.refine.gain import halves
 
 TRIALS = 200
 
@@ -125,7 +126,7 @@ def test_one_gaussian_a_class_is_told_that_finer_labels_will_not_help() -> None:
     assert found.does_average is None
     assert not found.finer_labels_help
     assert found.verdict.endswith("Finer labels will not help.")
-    assert not any("Finer labels" in claim.text for claim in found.to_record().claims)
+    assert not any("Finer labels" in claim.text for claim in found.to_result().claims)
 
 
 def test_labels_that_cost_accuracy_or_bring_little_are_not_advised(averaging: Any) -> None:
@@ -141,14 +142,14 @@ def test_labels_that_cost_accuracy_or_bring_little_are_not_advised(averaging: An
         assert not little.finer_labels_help
         assert "Finer labels will not help: they change" in little.verdict
         # The page must not call unhealthy what the verdict does not advise to change.
-        assert little.to_record().claims[-1].interval == (1.04, 2.4)
+        assert little.to_result().claims[-1].interval == (1.04, 2.4)
 
 
 def test_the_change_in_accuracy_is_paired() -> None:
     before, after = np.repeat([True, False], [90, 10]), np.repeat([True, False], [80, 20])
-    low, high = _change(after, before)
+    low, high = normal(after.astype(float) - before)
     np.testing.assert_allclose([(low + high) / 2, high - low], [-0.1, 2 * 1.96 * 0.3 / 10])
-    assert _change(before, before) == (0.0, 0.0)
+    assert normal(before.astype(float) - before) == (0.0, 0.0)
 
 
 def test_overlapping_gaussians_in_the_plane_are_one_cloud_each() -> None:
@@ -168,7 +169,7 @@ def test_page_record_and_json_say_the_same(averaging: Any, tmp_path: Path) -> No
     assert "It averages" in text
     assert text.count("<svg") >= 3
     assert "http" not in text
-    record = found.to_record()
+    record = found.to_result()
     assert [claim.verdict for claim in record.claims] == ["fails", "fails", "fails"]
     content = json.loads(found.to_json())
     assert content["does_average"] is True

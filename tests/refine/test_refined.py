@@ -56,7 +56,7 @@ def test_proved_radii_count_against_refinement_and_attacks_are_called_so() -> No
     assert (proved.median, proved.robust) == ((1.5, 2.5), (0.5, 0.75))
     assert "At ℓ2 radius 1.5 accuracy goes from 0.500 to 0.750" in proved.verdict
     assert "exact at 0 of 4 points" in proved.note
-    assert attack.to_record().arrays["robust"][:, 0].tolist() == [0.75, 1.0]
+    assert attack.to_result().evidence.table["robust"][:, 0].tolist() == [0.75, 1.0]
 
 
 def test_the_verdict_follows_the_interval() -> None:

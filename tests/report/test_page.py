@@ -3,13 +3,14 @@
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import numpy as np
 import pytest
 
 from featavg import InputError
-from featavg.record import Claim, Drawing, Record
+from featavg.record import Claim, Drawing, Evidence, Record, Result, Table
 from featavg.report import OVER_POINTS, page, write_report
 
 EVIL = "<script>alert('&')</script>\"><img src=http://x.y/z onerror=a>"
@@ -28,9 +29,15 @@ def make_record(name="toy", text="The cosine is 1/√5.", words="plain"):
         Drawing("heatmap", {"values": "square"}, f"A square. {words}", {"title": words, "row_labels": [words, "b"]}),
         Drawing("curves", {"x": "x", "y": "x"}, f"A line. {words}", {"labels": [words]}),
     )
-    arrays = {"square": np.eye(2), "x": np.arange(3)}
+    evidence = Evidence(Table.of({"square": np.eye(2), "x": np.arange(3)}), drawings, (f"Note {words}",))
     config = {"dim": 3072, "words": words}
-    return Record(name, f"Toy {words}", config, (0, 1, 2), claims, arrays, drawings, (f"Note {words}",))
+    return Record(name, f"Toy {words}", config, (0, 1, 2), claims, evidence)
+
+
+def make_result(words="plain"):
+    record = make_record("users", words=words)
+    facts = (("", "before", "after"), (f"accuracy {words}", "0.5", words))
+    return Result("users", f"It helped {words}.", facts, {"seed": 9}, record.claims, record.evidence)
 
 
 class Structure(HTMLParser):
@@ -122,6 +129,19 @@ def test_the_page_is_written_whole_or_refused(tmp_path):
     assert [file.name for file in path.parent.iterdir()] == ["report.html"]
     with pytest.raises(InputError, match="cannot make the folder"):
         write_report([make_record()], path / "below" / "report.html")
+
+
+def test_a_result_shows_its_verdict_facts_and_settings():
+    text = page([make_result()])
+    section = text[text.index("<section id='users'>") :]
+    assert section.index("It helped plain.") < section.index("<td>0.5</td>") < section.index("<ol class='claims'>")
+    assert "<dt>seed</dt><dd>9</dd>" in section
+    assert "seeds used" not in section
+    assert section.count("<svg") == 3
+    hostile = page([make_result(EVIL)])
+    assert not {"script", "img"} & set(Structure(hostile).tags)
+    with pytest.raises(InputError, match="settings of the result 'users' must be JSON"):
+        replace(make_result(), settings={"x": np.arange(2)})
 
 
 def test_the_report_sees_only_records():

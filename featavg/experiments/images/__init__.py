@@ -1,0 +1,1 @@
+"""Coarse and fine labels on images: heads on frozen features, and whole networks."""

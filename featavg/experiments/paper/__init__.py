@@ -1,0 +1,1 @@
+"""The claims of the paper on clusters, and what follows from its theory."""

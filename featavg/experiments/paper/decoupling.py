@@ -1,0 +1,179 @@
+"""Trained on the fine labels, every neuron learns one feature by itself."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from featavg.analysis import alignment, averaging_index, decompose
+from featavg.arrays import Array
+from featavg.data import Dataset
+from featavg.experiments import Expect, Quantity
+from featavg.experiments.paper.setting import NETWORK_SEED, Setting
+from featavg.model import MulticlassNetwork, Network
+from featavg.record import Column, Drawing, Table
+from featavg.training import GradientFlow, train
+
+COST = ("quick", 20)
+NEEDS: tuple[str, ...] = ()
+COORDS = {"time": lambda config: config.times}
+COLUMNS = {
+    "cosines": Quantity("cosine of each class's neuron with each center", ("neuron", "cluster")),
+    "diagonal": "mean cosine of a neuron with the center of its class",
+    "off": "mean cosine of a neuron with the other centers",
+    "lambda": "mean λ of the own feature",
+    "index": "largest |averaging index| over the ten neurons",
+    "loss": "training loss at the end",
+    "accuracy": "10-way argmax accuracy on 1000 fresh points per seed",
+    "born_dead": "neurons of the network with one per class that are off at all its points at the start",
+    "growth": Quantity("λ of a class's own feature, mean over classes", ("time",)),
+    "excess": "smallest λ − ln(ηT)/4 over classes and times 1 <= ηT <= k⁸ of the gradient flow",
+    "late_lambda": "mean λ over classes at ηT = k⁸, three neurons per class",
+    "slope": "slope of λ against ln(ηT) for ηT from 1 to k⁸",
+    "spread": "largest |λ_j/λ − 1| at ηT = k⁸",
+    "spread_bound": "204 k² ε, ε the largest |⟨ξ_i, ξ_j⟩|/d of the sample",
+    "late_accuracy": "10-way argmax accuracy on 1000 fresh points per seed at ηT = k⁸",
+}
+SOURCE = "Theorem 4(1-2), Fig. 2(b)"
+LATE = "Theorem 4(2); Theorem 5.5 of the talk"
+CLAIMS = [
+    Expect("diagonal", "A class's neuron points along the feature of its class.", SOURCE,
+           expected=lambda config, _: 1 / np.sqrt(1 + 1 / config.per_cluster), tolerance=0.006, published=0.99,
+           because="the noise of n/k points predicts the value; the other nine features take 0.018² each"),
+    Expect("off", "A class's neuron is nearly orthogonal to all other features.", SOURCE,
+           expected=-0.018, tolerance=0.01, published=-0.015,
+           because="two independent simulations gave -0.018; the figure shows -0.01 to -0.02"),
+    Expect("index", "No neuron averages.", SOURCE, expected=0.0, tolerance=0.02, relation="at most",
+           because="one twentieth of the way to averaging would be visible in the heat map"),
+    Expect("accuracy", "The k-class network names the cluster of fresh points.", "Theorem 4(1)",
+           expected=1.0, tolerance=0.001, relation="at least", published=1.0, because="one point in a thousand"),
+    Expect("excess", "Once ηT >= 1 the coefficient λ of every class stays above ln(ηT)/4.", LATE,
+           expected=0.0, tolerance=0.0, relation="at least", because="a bound"),
+    Expect("late_lambda", "At the theorem's time ηT = k⁸ the coefficient λ exceeds 2 ln k.", LATE,
+        expected=lambda config, _: 2 * np.log(config.clusters), tolerance=0.0, relation="at least", because="a bound"),
+    Expect("slope", "λ grows like the logarithm of time.", LATE, expected=1.0, tolerance=0.05,
+           because="for a loss with an exponential tail the slope is 1 up to terms that vanish with ln t"),
+    Expect("spread", "All classes learn their feature to the same extent: |λ − λ_j| <= 204 k² ε λ.", LATE,
+           expected=lambda _, table: table["spread_bound"].min(), tolerance=0.0, relation="at most",
+           because="a bound; ε is the largest |⟨ξ_i, ξ_j⟩|/d of the sample",
+           vacuous="the bound is far above 1, so it allows any λ_j; it needs d so large that 204 k² ε < 1"),
+    Expect(
+        "spread", "All classes learn their feature to the same extent, measured.", LATE,
+        expected=0.0, tolerance=0.05, relation="at most",
+        because="unequal cluster sizes shift λ by about ln(1.2) of 26",
+    ),
+    Expect(
+        "late_accuracy", "At the theorem's time the k-class network is still perfect on fresh points.", "Theorem 4(1)",
+        expected=1.0, tolerance=0.001, relation="at least", because="one point in a thousand",
+    ),
+]  # fmt: skip
+DRAWINGS = [
+    Drawing("curves", {"x": "time", "y": ("growth", "bound")},
+        caption="Coefficient λ of a class's own feature over the time ηT of the gradient flow, mean over classes and "
+        "seeds, above the lower bound of the theorem. Both grow like the logarithm of time.",
+        options={"labels": ["measured λ", "bound ln(ηT)/4"], "log_x": True, "x_label": "time ηT", "y_label": "λ",
+                 "marks": [[0.1, "T of the paper's experiment"]]}),
+]  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Config(Setting):
+    """The paper's setting, and a gradient flow far beyond it: up to the time ηT = k⁸ of the theorem.
+
+    The flow has h = 3 neurons per class: a single one that is off at all points of its class at the start stays off.
+    """
+
+    flow_neurons: int = 3
+    flow_moments: int = 49
+    flow_accuracy: float = 0.2
+    seeds: int = 10
+
+    @property
+    def flow_time(self) -> float:
+        """k⁸."""
+        return float(self.clusters) ** 8
+
+    @property
+    def times(self) -> Array:
+        """The moments of the flow: (time,)."""
+        return np.geomspace(self.flow_time * 1e-12, self.flow_time, self.flow_moments)
+
+
+def measure(config: Config, seed: int) -> dict[str, Any]:
+    """Train, for T steps and as a flow; measure cosines, growth of λ, spreads and accuracy."""
+    data = config.data(seed)
+    test = config.test(data, seed)
+    trajectory = config.fine(data, seed, save_at=[config.steps])
+    network, feature = trajectory.final, decompose(trajectory, data).feature[-1]
+    start = MulticlassNetwork.random(data, config.flow_neurons, seed=NETWORK_SEED + seed)
+    rule = GradientFlow(time=config.flow_time, accuracy=config.flow_accuracy)
+    flow = train(start, data, rule, save_at=list(config.times))
+    cosines, own = alignment(network, data.centers), np.eye(data.clusters, dtype=bool)[network.neuron_class]
+    return {
+        "cosines": cosines,
+        "diagonal": cosines[own].mean(),
+        "off": cosines[~own].mean(),
+        "lambda": feature[own].mean(),
+        "index": np.abs(averaging_index(network, data)).max(),
+        "loss": trajectory.losses[-1],
+        "accuracy": np.mean(network.predict(test.x) == test.cluster),
+        "born_dead": _born_dead(trajectory.initial, data),
+        "late_accuracy": np.mean(flow.final.predict(test.x) == test.cluster),
+        **_late(_own(decompose(flow, data).feature[1:], config.flow_neurons), data, config),
+    }
+
+
+def _own(feature: Array, neurons_per_class: int) -> Array:
+    """λ_j = (1/h) Σ_r λ_jrj, the value of f_j at its center: (time, class)."""
+    times, _, classes = feature.shape
+    own = feature.reshape(times, classes, neurons_per_class, classes)
+    return np.diagonal(own.mean(axis=2), axis1=1, axis2=2)
+
+
+def _born_dead(start: Network, data: Dataset) -> int:
+    """How many neurons are off at every point of their class."""
+    active = start.active(data.x)
+    return sum(not active[data.cluster == j, r].any() for r, j in enumerate(start.neuron_class))
+
+
+def _late(growth: Array, data: Dataset, config: Config) -> dict[str, Any]:
+    """What the theorem says of large times: λ above ln(ηT)/4, equal for all classes, growing as a logarithm."""
+    late = config.times >= 1.0
+    log_times, last = np.log(config.times[late]), growth[-1]
+    cross = np.abs(data.noise @ data.noise.T - np.diag((data.noise**2).sum(axis=1))).max() / data.dim
+    return {
+        "growth": growth.mean(axis=1),
+        "excess": (growth[late] - log_times[:, None] / 4).min(),
+        "late_lambda": last.mean(),
+        "slope": np.polyfit(log_times, growth[late].mean(axis=1), 1)[0],
+        "spread": np.abs(last - last.mean()).max() / last.mean(),
+        "spread_bound": 204 * config.clusters**2 * cross,
+    }
+
+
+def derive(config: Config, table: Table) -> Table:
+    """The bound beside the growth."""
+    return table.plus({"bound": Column(np.log(config.times) / 4, ("time",), "ln(ηT)/4")})
+
+
+def drawings(config: Config) -> list[Drawing]:
+    """The heat map of cosines."""
+    half = config.clusters // 2
+    return [
+        Drawing("heatmap", {"values": "cosines"},
+                caption="Cosine of each class's neuron with each cluster center, mean over seeds. Every neuron points "
+                "along its own feature and no other (paper, Fig. 2b).",
+                options={"rows": "class", "row_blocks": [half], "column_blocks": [half]}),
+    ]  # fmt: skip
+
+
+def notes(config: Config, table: Table) -> list[str]:
+    """How many neurons no point of their class wakes."""
+    return [
+        f"Of the neurons of networks with one per class, those off at all its points at the start are "
+        f"{table['born_dead'].sum()} of {config.seeds * config.clusters}. A gradient flow never wakes such a neuron, "
+        "so its class is not learned; steps of the paper's size do wake it. With three neurons per class the chance "
+        "that all are off is negligible.",
+    ]

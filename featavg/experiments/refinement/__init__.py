@@ -1,0 +1,1 @@
+"""Finding averaging in a classifier, and undoing it with finer labels."""

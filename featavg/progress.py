@@ -1,0 +1,24 @@
+"""How work says how far it is; what becomes of it is not its business."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+Progress = Callable[[float, str], None]  # the share that is done, from 0 to 1, and what is worked on
+
+
+def silent(share: float, what: str) -> None:
+    """Tell nobody."""
+
+
+def part(progress: Progress, start: float, stop: float, what: str = "") -> Progress:
+    """Return the progress of a part of the work, from `start` to `stop` of the whole; `what` is said before it.
+
+    >>> part(lambda share, what: print(share, what), 0.5, 1.0, "seed 3")(0.5, "training")
+    0.75 seed 3, training
+    """
+
+    def tell(share: float, doing: str) -> None:
+        progress(start + share * (stop - start), ", ".join(filter(None, (what, doing))))
+
+    return tell
