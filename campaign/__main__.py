@@ -1,6 +1,7 @@
-"""Run parts of the campaign: `python -m campaign [exactness] [backbone] [--workers N]`; all unless named.
+"""Run parts of the campaign: `python -m campaign [exactness] [backbone] [soundness] [--workers N]`; all unless named.
 
-Finished chunks in runs/campaign, and networks in the cache, are kept and reused.
+Finished work in runs/campaign, and networks in the cache, are kept and reused. `--problems` and `--seed` are those of
+the part `soundness`.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from pathlib import Path
 
 from featavg.record import write_record
 
-PARTS = ("exactness", "backbone")
+PARTS = ("exactness", "backbone", "soundness")
 
 
 def main() -> None:
@@ -19,10 +20,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("parts", nargs="*", default=PARTS, choices=PARTS)
     parser.add_argument("--workers", type=int, default=1)
+    parser.add_argument("--problems", type=int, default=100_000)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--results", type=Path, default=Path("results/campaign"))
     options = parser.parse_args()
     for part in options.parts:
-        record = importlib.import_module(f"campaign.{part}").run(Path("runs/campaign"), options.workers)
-        print(write_record(record, Path("results/campaign")))
+        chosen = {"problems": options.problems, "seed": options.seed} if part == "soundness" else {}
+        module = importlib.import_module(f"campaign.{part}")
+        record = module.run(Path("runs/campaign"), options.workers, **chosen)
+        print(write_record(record, options.results))
         for claim in record.claims:
             print(f"{claim.verdict:8} {claim.text} ({claim.measured:g})")
 

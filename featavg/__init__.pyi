@@ -45,8 +45,10 @@ from .robustness import GradientWalk as GradientWalk
 from .robustness import RadiusBracket as RadiusBracket
 from .robustness import UniversalDirection as UniversalDirection
 from .robustness import best_of as best_of
+from .robustness import checked_radius as checked_radius
 from .robustness import is_robust as is_robust
 from .robustness import lipschitz_bound as lipschitz_bound
+from .robustness import load_bracket as load_bracket
 from .robustness import local_bound as local_bound
 from .robustness import robust_accuracy as robust_accuracy
 from .robustness import robust_curve as robust_curve

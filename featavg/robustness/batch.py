@@ -10,11 +10,11 @@ from dataclasses import dataclass, fields, replace
 import numpy as np
 
 from featavg.arrays import Array, Bools, Ints
+from featavg.robustness.first_proof import Cut, Node, Proof
+from featavg.robustness.first_search import OUTWARD
 from featavg.robustness.geometry import ROUNDING, Euclidean
-from featavg.robustness.proof import Cut, Node, Proof
 from featavg.robustness.region import Neurons
 from featavg.robustness.relaxation import chords
-from featavg.robustness.search import OUTWARD
 
 DESCENTS = 6
 ROUNDS = 6

@@ -15,7 +15,7 @@ import numpy as np
 
 from featavg.arrays import Array, Bools, Ints
 from featavg.robustness.balls import Ball, ball_of
-from featavg.robustness.proof import Cut, Emptiness, Node
+from featavg.robustness.first_proof import Cut, Emptiness, Node
 from featavg.robustness.question import TIE, Question
 from featavg.robustness.region import FooledSet, fooled_set
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from featavg.robustness.proof import Cut
+from featavg.robustness.first_proof import Cut
+from featavg.robustness.first_search import Incumbent, everything_on, polish
 from featavg.robustness.relaxation import Place, Relaxed, nearest_point
-from featavg.robustness.search import Incumbent, everything_on, polish
 
 # 2^12 small QPs are a second or so; beyond that many neurons the search within the horizon must do.
 MOST_SUBTRACTED = 12

@@ -12,15 +12,15 @@ from featavg.robustness import batch
 from featavg.robustness.boxes import BoxedEuclidean, Cube
 from featavg.robustness.certificate import Stage
 from featavg.robustness.empty import prove_empty
+from featavg.robustness.first_proof import Emptiness, Proof
+from featavg.robustness.first_search import GAP, Budget, Incumbent, polish, search
 from featavg.robustness.geometry import Euclidean, Geometry
 from featavg.robustness.pooled import PooledProof, pool_of
 from featavg.robustness.pooled_certificate import pooled_proved
 from featavg.robustness.pooled_search import WIDTH, pooled_search, walk
-from featavg.robustness.proof import Emptiness, Proof
 from featavg.robustness.question import Question
 from featavg.robustness.region import FooledSet, fooled_set
 from featavg.robustness.relaxation import Place
-from featavg.robustness.search import GAP, Budget, Incumbent, polish, search
 from featavg.robustness.slab_search import prove_slabs
 from featavg.robustness.verifier import Proofs
 

@@ -8,8 +8,8 @@ import numpy as np
 
 from featavg.arrays import Array
 from featavg.robustness.certificate import Scene, Stage, half_space, meet
+from featavg.robustness.first_proof import Cut
 from featavg.robustness.pooled import Pool, PooledCut, PooledNode, PooledProof, pool_of
-from featavg.robustness.proof import Cut
 from featavg.robustness.slabs import SlabProof, Slabs
 
 # Boxes of output differences are widened by this.

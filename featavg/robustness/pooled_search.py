@@ -10,9 +10,9 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from featavg.arrays import Array
+from featavg.robustness.first_search import CLOSED, OUTWARD, Budget, Incumbent, everything_on, horizon
 from featavg.robustness.pooled import Pool, PooledCut, PooledNode, exp_chords
 from featavg.robustness.relaxation import Place, Solution, chords, nearest_point, relax
-from featavg.robustness.search import CLOSED, OUTWARD, Budget, Incumbent, everything_on, horizon
 
 # Width of the bracket, as a share of the upper bound.
 WIDTH = 0.01

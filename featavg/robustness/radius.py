@@ -13,8 +13,8 @@ from numpy.typing import ArrayLike
 from featavg.errors import InputError
 from featavg.robustness.bracket import RadiusBracket
 from featavg.robustness.exact import Answer, Progress, answer
+from featavg.robustness.first_search import GAP, Budget
 from featavg.robustness.question import Norm, Question, Readout, ask, codes, part
-from featavg.robustness.search import GAP, Budget
 from featavg.robustness.witness import confirmed
 from featavg.threads import one_thread
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from featavg.arrays import Array, Ints
+from featavg.robustness.first_search import Incumbent
 from featavg.robustness.relaxation import Place
-from featavg.robustness.search import Incumbent
 from featavg.robustness.slabs import SlabProof, Slabs
 
 # Three times what the verifier allows for.

@@ -6,9 +6,9 @@ import numpy as np
 
 from featavg.arrays import Array
 from featavg.robustness.certificate import Stage, empty_distance, tree_distance
+from featavg.robustness.first_proof import Emptiness, Proof
 from featavg.robustness.pooled import PooledProof
 from featavg.robustness.pooled_certificate import pooled_proved, slabs_proved
-from featavg.robustness.proof import Emptiness, Proof
 from featavg.robustness.question import Question
 from featavg.robustness.slabs import SlabProof
 

@@ -7,7 +7,7 @@ import pytest
 
 from featavg.model import BinaryNetwork
 from featavg.robustness import robust_radius
-from featavg.robustness.proof import Cut, Emptiness, Node
+from featavg.robustness.first_proof import Cut, Emptiness, Node
 from featavg.robustness.verifier import proved
 
 

@@ -7,7 +7,7 @@ from numpy.testing import assert_allclose
 from featavg import InputError, averaging_network, decoupled_network, filtered_network, sample_clusters
 from featavg.model import BinaryNetwork, MulticlassNetwork
 from featavg.robustness import Budget, exact, robust_radius, targeted_radius
-from featavg.robustness.search import search
+from featavg.robustness.first_search import search
 
 CLOSE = {"rtol": 3e-6}
 

@@ -1,4 +1,4 @@
-"""What a proof of a lower bound is made of; `certificate.py` checks it, `search.py` and `batch.py` find it."""
+"""What a proof of a lower bound is made of; `certificate.py` checks it, `first_search.py` and `batch.py` find it."""
 
 from __future__ import annotations
 

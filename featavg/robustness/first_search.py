@@ -15,7 +15,7 @@ import numpy as np
 
 from featavg.arrays import Array, Bools
 from featavg.errors import InputError
-from featavg.robustness.proof import Cut, Node
+from featavg.robustness.first_proof import Cut, Node
 from featavg.robustness.relaxation import Place, Relaxed, Seeds, chords, nearest_point, relax
 
 # A bracket is exact when upper − lower <= GAP · upper.

@@ -1,0 +1,93 @@
+"""One point's view of network, norm and box, in arb balls; the rules of the audit are in `audit.py`."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from featavg.robustness.proof.format import Floats, Problem
+
+Ball = Any  # flint.arb, which has no type information
+Balls = list[Any]
+
+
+class Place:
+    """The network seen from one point."""
+
+    def __init__(self, problem: Problem, point: int, flint: Any) -> None:
+        self.problem, self.flint = problem, flint
+        weights = problem.neurons.weights
+        self.w = [[flint.arb(value) for value in row] for row in weights.tolist()]
+        column = flint.arb_mat(weights.shape[1], 1, problem.x[point].tolist())
+        moved = flint.arb_mat(*weights.shape, weights.ravel().tolist()) * column if weights.size else None
+        biases = problem.neurons.biases.tolist()
+        self.z0 = [flint.arb(b) + (moved[j, 0] if moved is not None else 0) for j, b in enumerate(biases)]
+        self.outputs = [[flint.arb(value) for value in row] for row in problem.neurons.outputs.tolist()]
+        self.constants = [flint.arb(value) for value in problem.neurons.constants.tolist()]
+        x = [flint.arb(value) for value in problem.x[point].tolist()]
+        boxed = problem.low is not None and problem.high is not None
+        low = problem.low.tolist() if problem.low is not None else [-math.inf] * len(x)
+        high = problem.high.tolist() if problem.high is not None else [math.inf] * len(x)
+        self.low = [self.ball(value) - xi for value, xi in zip(low, x, strict=True)]
+        self.high = [self.ball(value) - xi for value, xi in zip(high, x, strict=True)]
+        self.boxed, self.euclidean = boxed, problem.norm == "l2"
+        self.norms = [self.norm(w) for w in self.w]
+
+    def ball(self, value: float) -> Ball:
+        """A float, infinite ones too, as an exact ball."""
+        arb = self.flint.arb
+        return arb(value) if math.isfinite(value) else arb.pos_inf() if value > 0 else arb.neg_inf()
+
+    def norm(self, vector: Balls) -> Ball:
+        """The dual norm: ℓ2 of ℓ2, ℓ1 of ℓ∞."""
+        zero = self.flint.arb(0)
+        if not self.euclidean:
+            return sum((abs(v) for v in vector), start=zero)
+        square = sum((v * v for v in vector), start=zero)
+        return square.sqrt() if square > 0 else square.upper().max(zero).sqrt().union(zero)
+
+    def combine(self, factors: Balls) -> Balls:
+        """Σ_j factor_j w_j."""
+        used = [(f, w) for f, w in zip(factors, self.w, strict=True) if not f.is_zero()]
+        axes = self.problem.x.shape[1]
+        return [sum((f * w[i] for f, w in used), start=self.flint.arb(0)) for i in range(axes)]
+
+    def support(self, v: Balls, reach: Ball) -> Ball:
+        """At least max ⟨v,δ⟩ over ball and box; in an ℓ2 box by q = v − clip(τv)/τ, any τ."""
+        zero = self.flint.arb(0)
+        if not self.euclidean:
+            ends = zip(v, self.low, self.high, strict=True)
+            return sum(((vi * low.max(-reach)).max(vi * high.min(reach)) for vi, low, high in ends), start=zero)
+        if not self.boxed or float(reach) == 0:
+            return reach * self.norm(v)
+        tau = self._clipping(np.array([float(vi) for vi in v]), float(reach))
+        kept, clipped = [], zero
+        for vi, low, high in zip(v, self.low, self.high, strict=True):
+            room = high if vi.mid() > 0 else low
+            inside = abs(room.mid()) >= abs(tau * vi.mid()) if room.is_finite() else True
+            q = zero if inside else vi - room / tau
+            kept.append(vi - q)
+            clipped += (q * room) if not inside else 0
+        return reach * self.norm(kept) + clipped
+
+    def _clipping(self, v: Floats, reach: float) -> float:
+        low, high = (np.array([float(end) for end in ends]) for ends in (self.low, self.high))
+        tau = reach / (float(np.linalg.norm(v)) or 1.0)
+        for _ in range(8):
+            inside = np.clip(tau * v, low, high)
+            free = inside == tau * v
+            left, square = reach**2 - (inside[~free] ** 2).sum(), (v[free] ** 2).sum()
+            if left > 0:
+                tau = max(tau, math.sqrt(left / square)) if square > 0 else 1e100
+        return tau
+
+    def farthest(self) -> float:
+        """At least the distance of every point of the box."""
+        if not self.boxed or not all(end.is_finite() for end in self.low + self.high):
+            return math.inf
+        rooms = [(-low).max(high) for low, high in zip(self.low, self.high, strict=True)]
+        if self.euclidean:
+            return math.nextafter(float(self.norm(rooms).upper()), math.inf)
+        return math.nextafter(max(float(room.upper()) for room in rooms), math.inf)

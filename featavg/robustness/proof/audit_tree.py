@@ -1,0 +1,259 @@
+"""The rules of the checker once more, cut by cut, in arb balls: every ball encloses the exact number.
+
+Why a rule holds is written beside its twin: regions.py, intervals.py, halfspace.py, caps.py. Where a rule leaves a
+number free (t, τ, q), floats choose it: a bad choice only weakens the bound.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from featavg.robustness.proof.audit_place import Ball, Balls, Place
+from featavg.robustness.proof.format import Decision, Proofs
+
+
+def row_signs(decision: Decision, label: int, rival: int, count: int) -> list[list[int]]:
+    """Signs of the outputs in each row, for probabilities 1 for the own group and −1 for the rival's."""
+    outputs, group = range(count), decision.class_of.tolist()
+    if decision.kind == "sign":
+        return [[label]]
+    if decision.kind == "argmax":
+        return [[(o == label) - (o == rival) for o in outputs]]
+    if decision.kind == "maximum":
+        return [[(o == own) - (o == rival) for o in outputs] for own in outputs if group[own] == label]
+    return [[(group[o] == label) - (group[o] == rival) for o in outputs]]
+
+
+class AuditedTree:
+    """One point, one rival: the rules, cut by cut."""
+
+    def __init__(self, desk: Place, proofs: Proofs, label: int, rival: int) -> None:
+        self.desk, self.proofs, self.zero = desk, proofs, desk.flint.arb(0)
+        self.pooled = desk.problem.decision.kind == "probabilities"
+        self.rows = row_signs(desk.problem.decision, label, rival, len(desk.constants))
+
+    def value(self, tree: int) -> float:
+        """The least, over the leaves, of what is proved there; a number that may not be proves 0."""
+        proofs, arb = self.proofs, self.desk.flint.arb
+        count, least = len(self.desk.z0), math.inf
+        first, last = int(proofs.first_node[tree]), int(proofs.first_node[tree + 1])
+        path: list[tuple[Balls, Balls, Ball, Ball, Ball]] = []  # intervals, reach, best distance, proved
+        for node in range(first, last):
+            depth = int(proofs.depth[node])
+            if depth == 0:
+                low, high = [arb.neg_inf()] * count, [arb.pos_inf()] * count
+                reach, away, proved = arb.pos_inf(), self.zero, self.zero
+            else:
+                low, high, reach, away, proved = path[depth - 1]
+                low, high, j = list(low), list(high), int(proofs.neuron[node])
+                threshold = arb(float(proofs.threshold[node]))
+                if proofs.side[node] < 0:
+                    high[j] = high[j].min(threshold)
+                else:
+                    low[j] = low[j].max(threshold)
+                proved = proved.max(reach) if low[j] > high[j] else proved
+            for cut in range(int(proofs.first_cut[node]), int(proofs.first_cut[node + 1])):
+                if not proved < reach:
+                    break
+                step = self.apply(cut, low, high, reach, away)
+                if step is None:
+                    return 0.0
+                reach, away, empty = step
+                proved = proved.max(reach if empty else reach.min(away))
+            path[depth:] = [(low, high, reach, away, proved)]
+            if node + 1 == last or proofs.depth[node + 1] <= depth:
+                least = min(least, _float_below(proved))
+        return least
+
+    def apply(self, cut: int, low: Balls, high: Balls, reach: Ball, away: Ball) -> tuple[Ball, Ball, bool] | None:
+        """One cut: tightens the intervals in place; the least reach, the best distance, and whether nothing is left."""
+        proofs, desk = self.proofs, self.desk
+        numbers = (float(proofs.reach[cut]), slice(*proofs.theta_start[cut : cut + 2].tolist()))
+        theta = self.theta(proofs.theta_neuron[numbers[1]].tolist(), proofs.theta[numbers[1]].tolist())
+        if theta is None or not numbers[0] >= 0:
+            return None
+        reach = reach.min(desk.ball(numbers[0]))
+        if reach.is_finite():
+            for j, z0 in enumerate(desk.z0):
+                low[j], high[j] = low[j].max(z0 - desk.norms[j] * reach), high[j].min(z0 + desk.norms[j] * reach)
+                if (desk.boxed or not desk.euclidean) and low[j] < 0 < high[j]:
+                    high[j] = high[j].min(z0 + desk.support(desk.w[j], reach))
+                    low[j] = low[j].max(z0 - desk.support([-w for w in desk.w[j]], reach))
+        if any(one > other for one, other in zip(low, high, strict=True)):
+            return reach, away, True
+        mix = proofs.mix[proofs.mix_start[cut] : proofs.mix_start[cut + 1]].tolist()
+        g = self.function(mix, low, high)
+        if g is None:
+            return None
+        slopes, constant = g
+        offset = constant + sum((t * z for t, z in zip(theta, desk.z0, strict=True)), start=self.zero)
+        for a, t, one, other in zip(slopes, theta, low, high, strict=True):
+            offset += _relaxed(a, t, one, other, self.zero)
+        h = desk.combine(theta)
+        kept, in_box = self.boxed(h, offset, float(proofs.box_step[cut]))
+        if not offset.is_finite() or not in_box.is_finite():
+            return reach, away, False
+        length = desk.norm(kept).upper()
+        if length.is_zero() and in_box > 0:
+            return reach, desk.ball(math.inf), False
+        away = away.max(in_box / length) if length > 0 else away
+        if reach.is_finite() and away < reach:
+            self.cap(h, kept, offset, in_box, length, reach, low, high)
+        return reach, away, any(one > other for one, other in zip(low, high, strict=True))
+
+    def theta(self, neurons: list[int], values: list[float]) -> Balls | None:
+        """θ by neuron, or None if it may not be."""
+        theta = [self.zero] * len(self.desk.z0)
+        for j, value in zip(neurons, values, strict=True):
+            if not 0 <= j < len(theta) or not math.isfinite(value):
+                return None
+            theta[j] = self.desk.flint.arb(value)
+        return theta
+
+    def function(self, mix: list[float], low: Balls, high: Balls) -> tuple[Balls, Ball] | None:
+        """Slopes and constant of G <= 0 (regions.py), or None if `mix` may not be."""
+        arb, desk = self.desk.flint.arb, self.desk
+        if not mix:
+            return [self.zero] * len(low), self.zero
+        if not all(map(math.isfinite, mix)) or len(mix) != (len(self.rows[0]) if self.pooled else len(self.rows)):
+            return None
+        if self.pooled:
+            return self.pooled_function([arb(value) for value in mix], low, high)
+        if min(mix) < 0:
+            return None
+        factors = [
+            sum((arb(m) * s[o] for m, s in zip(mix, self.rows, strict=True)), start=self.zero)
+            for o in range(len(desk.constants))
+        ]
+        return self.outputs(factors)
+
+    def outputs(self, factors: Balls) -> tuple[Balls, Ball]:
+        """Σ_o factor_o f_o as slopes and constant."""
+        used = [(f, o) for o, f in enumerate(factors) if not f.is_zero()]
+        slopes = [
+            sum((f * self.desk.outputs[o][j] for f, o in used), start=self.zero) for j in range(len(self.desk.z0))
+        ]
+        return slopes, sum((f * self.desk.constants[o] for f, o in used), start=self.zero)
+
+    def pooled_function(self, mix: Balls, low: Balls, high: Balls) -> tuple[Balls, Ball] | None:
+        """G = 1 − Σ_r (α_r D_r + γ_r), D_r = f_r − Σ p_o f_o."""
+        roles = self.rows[0]
+        own = [o for o, role in enumerate(roles) if role > 0]
+        whole = sum((mix[o] for o in own), start=self.zero)
+        if any(mix[o] < 0 for o in own) or not whole > 0:
+            return None
+        p = {o: mix[o] / whole for o in own if not mix[o].is_zero()}
+        entropy = -sum((share * share.log() for share in p.values()), start=self.zero)
+        total, factors = self.zero + 1, [self.zero] * len(mix)
+        for r in (o for o, role in enumerate(roles) if role < 0):
+            slopes, constant = self.outputs([self.zero + (o == r) - p.get(o, self.zero) for o in range(len(mix))])
+            least = most = constant
+            for a, one, other in zip(slopes, low, high, strict=True):
+                ends = [_times(a, one.max(self.zero)), _times(a, other.max(self.zero))]
+                least, most = least + ends[0].min(ends[1]), most + ends[0].max(ends[1])
+            ends = [least, most, entropy.max(least).min(most)]
+            total -= _largest([(end - entropy).exp().min(self.zero + 1) - _times(mix[r], end) for end in ends])
+            factors[r] = factors[r] - mix[r]
+            for o, share in p.items():
+                factors[o] = factors[o] + mix[r] * share
+        slopes, constant = self.outputs(factors)
+        return slopes, total + constant
+
+    def boxed(self, h: Balls, offset: Ball, step: float) -> tuple[Balls, Ball]:
+        """h − q and β + Σ min(q low, q high) for the q of `box_step`; any q is valid, so floats may choose it."""
+        desk = self.desk
+        if not (desk.boxed or not desk.euclidean) or not 0 < step < math.inf:
+            return h, offset
+        kept = list(h)
+        for i, value in enumerate(h):
+            room = desk.low[i] if value.mid() > 0 else desk.high[i]
+            if room.is_finite() and abs(float(room)) < (step * abs(float(value)) if desk.euclidean else step):
+                q = value + room / step if desk.euclidean else value
+                kept[i] = value - q
+                offset += _times(q, desk.low[i]).min(_times(q, desk.high[i]))
+        return kept, offset
+
+    def cap(
+        self, h: Balls, kept: Balls, offset: Ball, in_box: Ball, length: Ball, reach: Ball, low: Balls, high: Balls
+    ) -> None:
+        """⟨±w,δ⟩ <= S(±w − t h) − tβ for undecided neurons; in ℓ2 with what the box left of h and β, and S = R‖·‖."""
+        for j, w in enumerate(self.desk.w):
+            if low[j] < 0 < high[j]:
+                for sign in (1, -1):
+                    if self.desk.euclidean:
+                        t = self.l2_multiplier(w, sign, kept, in_box / length, reach)
+                        slid = [sign * a - t * b for a, b in zip(w, kept, strict=True)]
+                        bound = reach * self.desk.norm(slid) - t * in_box
+                    else:
+                        t = self.linf_multiplier(w, sign, h, offset, reach)
+                        slid = [sign * a - t * b for a, b in zip(w, h, strict=True)]
+                        bound = self.desk.support(slid, reach) - t * offset
+                    if sign > 0:
+                        high[j] = high[j].min(self.desk.z0[j] + bound)
+                    else:
+                        low[j] = low[j].max(self.desk.z0[j] - bound)
+
+    def l2_multiplier(self, w: Balls, sign: int, kept: Balls, away: Ball, reach: Ball) -> Ball:
+        """(A + C·d/√(R² − d²))/‖h‖."""
+        length = float(self.desk.norm(kept))
+        if length == 0 or not away.is_finite():
+            return self.zero
+        part = sign * float(sum((a * b for a, b in zip(w, kept, strict=True)), start=self.zero)) / length
+        across = math.sqrt(max(0.0, float(self.desk.norm(w)) ** 2 - part**2))
+        left = (float(reach) - float(away)) * (float(reach) + float(away))
+        t = (part + across * float(away) / math.sqrt(left)) / length if left > 0 else 0.0
+        return self.desk.flint.arb(max(t, 0.0))
+
+    def linf_multiplier(self, w: Balls, sign: int, h: Balls, offset: Ball, reach: Ball) -> Ball:
+        """The ratio w_i/h_i, or 0, at which the rise, convex and piecewise linear in t, is least."""
+        v, g = (np.array([float(value) for value in each]) for each in (w, h))
+        low, high = (np.array([float(end) for end in ends]) for ends in (self.desk.low, self.desk.high))
+        low, high, beta = np.maximum(low, -float(reach)), np.minimum(high, float(reach)), float(offset)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ratios = np.sort((sign * v / g)[g != 0])
+        ratios = ratios[(ratios > 0) & np.isfinite(ratios)]
+        # Beyond the last kink the rise may fall without end: then nothing is left of the cap.
+        far = 1e3 * (float(self.desk.norm(w)) / (float(self.desk.norm(h)) or 1.0) + ratios.max(initial=0.0))
+        ratios = np.concatenate([[0.0], ratios, [far]])
+
+        def rise(t: float) -> float:
+            slid = sign * v - t * g
+            return float(np.maximum(slid * low, slid * high).sum() - t * beta)
+
+        first, last = 0, len(ratios) - 1
+        while first < last:
+            middle = (first + last) // 2
+            if rise(ratios[middle]) <= rise(ratios[middle + 1]):
+                last = middle
+            else:
+                first = middle + 1
+        return self.desk.flint.arb(float(ratios[first]))
+
+
+def _times(a: Ball, b: Ball) -> Ball:
+    """a·b with 0·∞ = 0."""
+    return a if a.is_zero() else b if b.is_zero() else a * b
+
+
+def _relaxed(a: Ball, theta: Ball, low: Ball, high: Ball, zero: Ball) -> Ball:
+    """The least of a ReLU(z) − θz over [low, high]: at the ends, or at 0 unless it is certainly outside."""
+    steeper = a - theta
+    ends = [_times(steeper, z.max(zero)) + _times(-theta, z.min(zero)) for z in (low, high)]
+    least = ends[0].min(ends[1])
+    return least if low > 0 or high < 0 else least.min(zero)
+
+
+def _largest(values: Balls) -> Ball:
+    largest = values[0]
+    for value in values[1:]:
+        largest = largest.max(value)
+    return largest
+
+
+def _float_below(value: Ball) -> float:
+    """A float no larger than every element of the ball, at least 0."""
+    if not value.is_finite():
+        return math.inf if value == value.pos_inf() else 0.0
+    return max(0.0, math.nextafter(float(value.lower()), -math.inf))

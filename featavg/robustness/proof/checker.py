@@ -1,0 +1,207 @@
+"""The verb `check`: from proofs to lower bounds, in the cheapest arithmetic that shows what is claimed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+
+from featavg.arrays import Array, Bools, Ints
+from featavg.errors import InputError
+from featavg.robustness.proof.arithmetic import TINY, U, norms_up
+from featavg.robustness.proof.cases import cases
+from featavg.robustness.proof.format import Floats, Problem, Proofs, well_formed
+from featavg.robustness.proof.frames import (
+    Centers,
+    Frame,
+    Scaled,
+    centers,
+    fine_centers,
+    gram_frame,
+    reduced_frame,
+    scale_neurons,
+    vector_frame,
+)
+from featavg.robustness.proof.regions import rivals
+from featavg.robustness.proof.shape import depths
+from featavg.robustness.proof.tree import Points, Tasks, tree_values
+
+# Finer arithmetic is used where more than this share of a claim is missing.
+LOSS = 1e-9
+# What a bound is rounded down by, beyond what is needed here.
+SPARE = 2.0**-40
+# Intervals on the path of a tree fill at most this many floats; a deeper tree proves nothing.
+MOST_FLOATS = 2**26
+
+
+def check(problem: Problem, proofs: Proofs, claimed: Array | None = None) -> Floats:
+    """What the proofs prove: no point of any rival, in the box, is closer to x_i than this: (point,).
+
+    0 where a rival has no valid tree. `claimed` are lower bounds that would do: arithmetic gets finer until they are
+    reached up to a share of 1e-9; without them the finest is used at once. The result is smaller than what was shown
+    by one part in 10¹², so that a machine whose sums round differently shows it as well.
+
+    >>> from featavg.robustness.proof.format import Decision, Neurons, no_proofs
+    >>> neurons = Neurons(np.eye(1), np.zeros(1), np.eye(1), -np.ones(1))
+    >>> problem = Problem(neurons, np.array([[3.0]]), np.array([1]), Decision("sign", np.zeros(1, dtype=np.int64)))
+    >>> check(problem, no_proofs())
+    array([0.])
+    """
+    wanted = None if claimed is None else np.asarray(claimed, dtype=np.float64) * (1.0 - LOSS)
+    return _proved(problem, proofs, wanted) * (1.0 - SPARE)
+
+
+def proves(problem: Problem, proofs: Proofs, lower: Array) -> Bools:
+    """Whether the proofs prove these bounds: (point,)."""
+    return (lower >= 0) & (_proved(problem, proofs, np.asarray(lower, dtype=np.float64)) >= lower)
+
+
+def _proved(problem: Problem, proofs: Proofs, wanted: Floats | None) -> Floats:
+    require_sound(problem)
+    if not well_formed(proofs):
+        return np.zeros(len(problem.x))
+    values = np.zeros(len(proofs.point))
+    trees = _countable(problem, proofs)
+    if len(trees.chosen):
+        _fill(problem, proofs, wanted, trees, values)
+    return _over_rivals(problem, proofs, trees, values)
+
+
+class Level(NamedTuple):
+    """One arithmetic: how the network is held, and how pre-activations are computed."""
+
+    frame: Callable[[Scaled], Frame]
+    centers: Callable[[Scaled, Floats], Centers]
+
+
+def levels(problem: Problem) -> list[Level]:
+    """From the cheapest arithmetic to the finest."""
+    euclidean = problem.norm == "l2"
+    finest = Level(partial(vector_frame, euclidean=euclidean, compensated=True), fine_centers)
+    neurons, axes = problem.neurons.weights.shape
+    if euclidean and problem.low is None and axes > neurons:
+        return [Level(gram_frame, centers), Level(reduced_frame, fine_centers), finest]
+    return [Level(partial(vector_frame, euclidean=euclidean, compensated=False), centers), finest]
+
+
+def _fill(problem: Problem, proofs: Proofs, wanted: Floats | None, trees: Trees, values: Floats) -> None:
+    """Write the values of the chosen trees, level by level until they are as wanted."""
+    scaled = scale_neurons(problem.neurons)
+    regions = cases(problem, scaled, trees.pairs)
+    low, high = _box(problem)
+    left = trees.chosen
+    for level in levels(problem)[-1 if wanted is None else 0 :]:
+        points, row = np.unique(proofs.point[left], return_inverse=True)
+        rows = np.zeros(len(values), dtype=np.int64)
+        rows[left] = row
+        x = np.ascontiguousarray(problem.x if len(points) == len(problem.x) else problem.x[points])
+        z = level.centers(scaled, x)
+        tasks, seen = Tasks(left, trees.case, rows), Points(z, x, low, high)
+        found = tree_values(level.frame(scaled), seen, regions, tasks, scaled.exponent, proofs, trees.deepest)
+        values[left] = np.maximum(values[left], found[left])
+        left = left[:0] if wanted is None else left[values[left] < wanted[proofs.point[left]]]
+        if not len(left):
+            return
+
+
+class Trees(NamedTuple):
+    """The trees that can count, and the pair (label, rival) that each is about."""
+
+    chosen: Ints  # positions
+    pairs: Ints  # (case, 2)
+    case: Ints  # (tree,)
+    deepest: int
+
+
+def _countable(problem: Problem, proofs: Proofs) -> Trees:
+    """Trees about a point and a rival that exist, well shaped and not too deep."""
+    neurons, outputs = len(problem.neurons.biases), len(problem.neurons.constants)
+    real = (proofs.point >= 0) & (proofs.point < len(problem.x))
+    labels = problem.labels[np.where(real, proofs.point, 0)] if len(problem.x) else np.zeros_like(proofs.point)
+    pairs, case = np.unique(np.stack([labels, proofs.rival], axis=1), axis=0, return_inverse=True)
+    existing = np.array([rival in rivals(problem.decision, label, outputs) for label, rival in pairs.tolist()], bool)
+    real &= existing[case] if len(pairs) else False
+    deep = depths(proofs, neurons)
+    chosen = np.flatnonzero(real & (deep >= 0) & ((deep + 1) * neurons <= MOST_FLOATS))
+    # Pairs that do not exist must not be looked up.
+    case = np.cumsum(existing)[case] - 1 if len(pairs) else case
+    return Trees(chosen, pairs[existing], case, int(deep[chosen].max(initial=0)))
+
+
+def _box(problem: Problem) -> tuple[Floats, Floats]:
+    """The box, infinite for ℓ∞ without one, empty for ℓ2 without one."""
+    axes = problem.x.shape[1]
+    if problem.low is not None and problem.high is not None:
+        return np.ascontiguousarray(problem.low), np.ascontiguousarray(problem.high)
+    axes = axes if problem.norm == "linf" else 0
+    return np.full(axes, -np.inf), np.full(axes, np.inf)
+
+
+def _over_rivals(problem: Problem, proofs: Proofs, trees: Trees, values: Floats) -> Floats:
+    """The least over all rivals of the best tree about each; a rival without a tree proves 0."""
+    outputs = len(problem.neurons.constants)
+    best = np.zeros((len(problem.x), 1 + int(proofs.rival[trees.chosen].max(initial=0))))
+    np.maximum.at(best, (proofs.point[trees.chosen], proofs.rival[trees.chosen]), values[trees.chosen])
+    lower = np.zeros(len(problem.x))
+    for label in np.unique(problem.labels):
+        of = np.flatnonzero(problem.labels == label)
+        needed = rivals(problem.decision, int(label), outputs)
+        if problem.target is not None:
+            lower[of] = _at(best, of[:, None], problem.target[of][:, None]).min(axis=1)
+        else:
+            lower[of] = _at(best, of[:, None], needed[None]).min(axis=1, initial=np.inf)
+    return np.where(lower >= _farthest(problem), np.inf, lower)
+
+
+def _at(best: Floats, points: Ints, rival: Ints) -> Floats:
+    inside = (rival >= 0) & (rival < best.shape[1])
+    return np.where(inside, best[points, np.where(inside, rival, 0)], 0.0)
+
+
+def _farthest(problem: Problem) -> Floats:
+    """At least the distance of every point of the box: nothing closer than that is nothing at all."""
+    if problem.low is None or problem.high is None or np.isinf(problem.high - problem.low).any():
+        return np.full(len(problem.x), np.inf)
+    room = np.maximum(problem.x - problem.low, problem.high - problem.x) * (1.0 + 4.0 * U) + TINY
+    return norms_up(room, euclidean=True) if problem.norm == "l2" else room.max(axis=1, initial=0.0)
+
+
+def require_sound(problem: Problem) -> None:
+    """Shapes that fit, finite numbers, points in the box, labels that exist."""
+    weights, biases, outputs, constants = problem.neurons
+    neurons, axes = weights.shape
+    fits = biases.shape == (neurons,) and outputs.shape == (len(constants), neurons) and constants.ndim == 1
+    if not fits or problem.x.ndim != 2 or problem.x.shape[1] != axes or problem.labels.shape != (len(problem.x),):
+        raise InputError("network, points and labels must have fitting shapes; take them from one file")
+    if not all(np.isfinite(array).all() for array in (*problem.neurons, problem.x)):
+        raise InputError("network and points must be finite; remove NaN and infinite values")
+    if problem.norm not in ("l2", "linf"):
+        raise InputError(f"norm must be l2 or linf, got {problem.norm!r}")
+    _require_labels(problem)
+    if (problem.low is None) != (problem.high is None):
+        raise InputError("a box needs both sides; use infinite values where it is open")
+    if problem.low is not None and problem.high is not None:
+        shapes = problem.low.shape == problem.high.shape == (axes,)
+        if not shapes or not ((problem.low <= problem.x) & (problem.x <= problem.high)).all():
+            raise InputError("every point must lie in the box, which has one low and one high value per feature")
+
+
+def _require_labels(problem: Problem) -> None:
+    kind, class_of = problem.decision
+    outputs = len(problem.neurons.constants)
+    known: Ints | list[int] = {"sign": [-1, 1], "argmax": list(range(outputs))}.get(kind, [])
+    if kind in ("maximum", "logits", "probabilities"):
+        if class_of.shape != (outputs,) or (class_of < 0).any():
+            raise InputError(f"class_of must name a group for each of {outputs} outputs, got {class_of.tolist()}")
+        known = class_of
+    if kind == "sign" and outputs != 1:
+        raise InputError(f"a decision by sign needs one output, got {outputs}; name another read-out")
+    if not np.isin(problem.labels, known).all():
+        raise InputError(f"labels must be among {sorted(set(np.asarray(known).tolist()))} for a decision by {kind}")
+    if problem.target is not None:
+        pairs = zip(problem.labels.tolist(), problem.target.tolist(), strict=False)
+        real = all(rival in rivals(problem.decision, label, outputs) for label, rival in set(pairs))
+        if problem.target.shape != problem.labels.shape or not real:
+            raise InputError("target must name one rival of its label per point; leave it out for the nearest of all")

@@ -1,0 +1,64 @@
+"""Working memory of the checker: what holds at one node, and what one cut is made of."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from featavg.arrays import Ints
+from featavg.robustness.proof.compiled import kernel
+from featavg.robustness.proof.format import Floats
+
+
+class Desk(NamedTuple):
+    """Scratch arrays, overwritten by every cut."""
+
+    center: Floats  # (neuron,)  z0 rounded to a float
+    center_low: Floats  # (neuron,)  z0 = center + center_low within center_error
+    center_error: Floats  # (neuron,)
+    slack: Floats  # (neuron,)  at least |z0 − center|
+    slope: Floats  # (neuron,)  a, the coefficients of G
+    spread: Floats  # (neuron,)  by how much a may differ from the true coefficient
+    theta: Floats  # (neuron,)
+    support: Ints  # (neuron,)  where θ is not 0
+    direction: Floats  # (coordinate,)  h, the normal of the cut
+    direction_low: Floats  # (coordinate,)
+    remainder: Floats  # (coordinate,)  h − q, what the box leaves of it
+    box_low: Floats  # (coordinate,)  the box seen from x; empty for ℓ2 without a box
+    box_high: Floats
+
+
+class Halfspace(NamedTuple):
+    """⟨h,δ⟩ + offset <= 0 for every point of the rival within the reach.
+
+    h is `desk.direction` within `slip`, in the dual norm; in terms of the box's remainder h − q the half-space is
+    ⟨h − q,δ⟩ + offset_in_box <= 0 with ‖h − q‖_* <= length.
+    """
+
+    offset: float
+    offset_in_box: float
+    length: float
+    slip: float
+    weight: float  # at least Σ |θ_j|‖w_j‖_*
+    terms: int  # entries of θ that count
+
+
+@kernel
+def new_desk(neurons: int, coordinates: int, box: int) -> Desk:
+    """Scratch arrays for that many neurons and coordinates; `box` is 0 where there is none."""
+    return Desk(
+        np.zeros(neurons),
+        np.zeros(neurons),
+        np.zeros(neurons),
+        np.zeros(neurons),
+        np.zeros(neurons),
+        np.zeros(neurons),
+        np.zeros(neurons),
+        np.zeros(neurons, dtype=np.int64),
+        np.zeros(coordinates),
+        np.zeros(coordinates),
+        np.zeros(coordinates),
+        np.zeros(box),
+        np.zeros(box),
+    )

@@ -1,0 +1,172 @@
+"""What a tree proves: no point of the rival lies closer than the least, over all leaves, of what the cuts prove there.
+
+After the cuts 1 ... c of a path, no point of the rival in the node is closer than min(R_1, ..., R_c, best distance),
+since the cuts speak of all points within their reaches; nor closer than that minimum if an interval is empty. Every
+prefix of the cuts counts, so a later cut never costs anything. Cut by cut:
+
+1. intervals ← inherited ∩ branch ∩ what ball and box allow (`within_reach`, `on_side`, `within_box`);
+2. G from `mix` (`mixed`), 3. β from θ (`halfspace_offset`), 4. h and the box (`halfspace_of`),
+5. the distance, 6. the cap (`cap`).
+
+R = ∞ is allowed, and proves something only where every a_j is known exactly (λ = 1 and no difference was rounded).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from featavg.arrays import Ints
+from featavg.robustness.proof.arithmetic import difference_down
+from featavg.robustness.proof.caps import cap, within_box
+from featavg.robustness.proof.cases import Cases
+from featavg.robustness.proof.compiled import kernel
+from featavg.robustness.proof.desk import Desk, new_desk
+from featavg.robustness.proof.format import Floats, Proofs
+from featavg.robustness.proof.frames import Centers, Frame
+from featavg.robustness.proof.halfspace import distance, halfspace_of
+from featavg.robustness.proof.intervals import halfspace_offset, load_theta, nowhere, on_side, within_reach
+from featavg.robustness.proof.mixes import mixed
+
+
+class Points(NamedTuple):
+    """The points of the trees: pre-activations, and coordinates, which are read only if there is a box."""
+
+    centers: Centers
+    x: Floats  # (row, axis)
+    low: Floats  # (axis,) or empty; infinite for ℓ∞ without a box
+    high: Floats
+
+
+class Tasks(NamedTuple):
+    """What each tree is about."""
+
+    chosen: Ints  # trees to be checked
+    case: Ints  # (tree,)  its pair of label and rival
+    row: Ints  # (tree,)  of its point
+
+
+class Stack(NamedTuple):
+    """What holds at the nodes above, by depth."""
+
+    low: Floats  # (depth, neuron)
+    high: Floats  # (depth, neuron)
+    reach: Floats  # (depth,)  least R so far
+    away: Floats  # (depth,)  best distance so far
+    proved: Floats  # (depth,)  what is proved so far
+
+
+@kernel
+def tree_values(
+    frame: Frame, points: Points, cases: Cases, tasks: Tasks, exponent: Ints, proofs: Proofs, deepest: int
+) -> Floats:
+    """What each of the chosen, well-shaped trees proves, 0 for the others: (tree,); `exponent` scales thresholds."""
+    neurons = len(exponent)
+    desk = new_desk(neurons, frame.vectors.shape[1], len(points.low))
+    stack = Stack(
+        np.zeros((deepest + 1, neurons)),
+        np.zeros((deepest + 1, neurons)),
+        np.zeros(deepest + 1),
+        np.zeros(deepest + 1),
+        np.zeros(deepest + 1),
+    )
+    values = np.zeros(len(tasks.case))
+    for tree in tasks.chosen:
+        case = tasks.case[tree]
+        if not cases.valid[case] or not _approach(points, tasks.row[tree], desk):
+            continue
+        least = np.inf
+        last = proofs.first_node[tree + 1]
+        for node in range(proofs.first_node[tree], last):
+            depth = proofs.depth[node]
+            if depth == 0:
+                _start(stack)
+            else:
+                threshold = math.ldexp(proofs.threshold[node], int(-exponent[proofs.neuron[node]]))
+                _descend(stack, depth, proofs.neuron[node], threshold, proofs.side[node])
+            for cut in range(proofs.first_cut[node], proofs.first_cut[node + 1]):
+                is_open = stack.proved[depth] < stack.reach[depth]
+                if is_open and not _apply(frame, cases, case, proofs, cut, depth, desk, stack):
+                    least = 0.0
+            if node + 1 == last or proofs.depth[node + 1] <= depth:
+                least = min(least, stack.proved[depth])
+            if not least > 0.0:
+                break
+        values[tree] = least
+    return values
+
+
+@kernel
+def _approach(points: Points, row: int, desk: Desk) -> bool:
+    """Put the point's pre-activations and its view of the box on the desk; False if they are out of range."""
+    fine = True
+    for j in range(len(desk.center)):
+        desk.center[j] = points.centers.high[row, j]
+        desk.center_low[j] = points.centers.low[row, j]
+        desk.center_error[j] = points.centers.error[row, j]
+        desk.slack[j] = (abs(desk.center_low[j]) + desk.center_error[j]) * (1.0 + 2.0**-50)
+        fine = fine and abs(desk.center[j]) + desk.slack[j] < np.inf
+    for i in range(len(points.low)):
+        desk.box_low[i] = difference_down(points.low[i], points.x[row, i])
+        desk.box_high[i] = -difference_down(points.x[row, i], points.high[i])
+    return fine
+
+
+@kernel
+def _start(stack: Stack) -> None:
+    """At the root nothing is known."""
+    for j in range(stack.low.shape[1]):
+        stack.low[0, j] = -np.inf
+        stack.high[0, j] = np.inf
+    stack.reach[0], stack.away[0], stack.proved[0] = np.inf, 0.0, 0.0
+
+
+@kernel
+def _descend(stack: Stack, depth: int, neuron: int, threshold: float, side: int) -> None:
+    """What holds at the parent holds at the child, on its side of the branch."""
+    for j in range(stack.low.shape[1]):
+        stack.low[depth, j] = stack.low[depth - 1, j]
+        stack.high[depth, j] = stack.high[depth - 1, j]
+    stack.reach[depth] = stack.reach[depth - 1]
+    stack.away[depth] = stack.away[depth - 1]
+    stack.proved[depth] = stack.proved[depth - 1]
+    on_side(stack.low[depth], stack.high[depth], neuron, threshold, side)
+    if stack.low[depth, neuron] > stack.high[depth, neuron]:
+        stack.proved[depth] = max(stack.proved[depth], stack.reach[depth])
+
+
+@kernel
+def _apply(
+    frame: Frame, cases: Cases, case: int, proofs: Proofs, cut: int, depth: int, desk: Desk, stack: Stack
+) -> bool:
+    """One cut at one node; False if its numbers are none that it may have."""
+    low, high = stack.low[depth], stack.high[depth]
+    start, stop = proofs.theta_start[cut], proofs.theta_start[cut + 1]
+    if not proofs.reach[cut] >= 0.0:
+        return False
+    if not load_theta(proofs.theta_neuron[start:stop], proofs.theta[start:stop], cases.unit[case], desk.theta):
+        return False
+    if proofs.reach[cut] < stack.reach[depth]:
+        stack.reach[depth] = proofs.reach[cut]
+        within_reach(low, high, desk.center, desk.slack, frame.norm, stack.reach[depth])
+        if len(desk.box_low):
+            within_box(frame, desk, stack.reach[depth], low, high)
+    reach = stack.reach[depth]
+    if nowhere(low, high):
+        stack.proved[depth] = max(stack.proved[depth], reach)
+        return True
+    valid, constant = mixed(cases, case, proofs.mix[proofs.mix_start[cut] : proofs.mix_start[cut + 1]], low, high, desk)
+    if not valid:
+        return False
+    # h is divided by a power of two here, so that t, which turns h into a distance in ℓ2, is multiplied.
+    step = math.ldexp(proofs.box_step[cut], int(cases.exponent[case]) if frame.euclidean else 0)
+    halfspace = halfspace_of(frame, desk, halfspace_offset(constant, low, high, desk), step)
+    stack.away[depth] = max(stack.away[depth], distance(halfspace))
+    stack.proved[depth] = max(stack.proved[depth], min(reach, stack.away[depth]))
+    if stack.proved[depth] < reach:
+        cap(frame, desk, halfspace, reach, low, high)
+        if nowhere(low, high):
+            stack.proved[depth] = reach
+    return True

@@ -1,0 +1,1 @@
+"""Search: proposes witnesses and proof trees, in any arithmetic. Nothing depends on its being right."""

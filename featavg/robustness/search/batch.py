@@ -1,0 +1,172 @@
+"""All points in one compiled call: those that a few nodes close are done by it, the others are named."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from featavg.arrays import Array, Ints
+from featavg.robustness.search.branch import DONE, FULL, PAUSED, Stack, fits, grow, plant
+from featavg.robustness.search.compiled import kernel
+from featavg.robustness.search.explore import Aim, reach_of
+from featavg.robustness.search.pairs import Pairs
+from featavg.robustness.search.places import Bench, Incumbent, Place, Space
+from featavg.robustness.search.polish import polish
+from featavg.robustness.search.tangents import margin
+from featavg.robustness.search.tape import Tape, Units, write_tree
+from featavg.robustness.search.walk import walk
+
+OPEN, CLOSED = 0, 1
+
+
+class Points(NamedTuple):
+    """What is asked of each point, and what is found."""
+
+    start: Array  # (point, neuron)  z0 in units of `length`
+    length: Array  # (point,)  powers of two
+    label: Ints  # (point,)  index of the label in the table of pairs
+    guess: Array  # (point, neuron)  z of a point that may be fooled, or of the point itself
+    reach: Array  # (point,)  how far a proof must go at most, in units of `length`
+    enough: Array  # (point,)  a fooled point as near as this ends the search
+    radius: Array  # (point,)  of the nearest fooled point, in units of `length`
+    theta: Array  # (point, neuron)  which is δ = −Wᵀθ
+    lower: Array  # (point,)  what the search claims to have proved
+    state: Ints  # (point,)
+
+
+class Desk(NamedTuple):
+    """Room to work in that all points share."""
+
+    bench: Bench
+    stack: Stack
+    incumbent: Incumbent
+    wide: Array  # (neuron,)  ∞
+    neuron_unit: Array  # (neuron,)
+    constants: Array  # (row,)  of the place at work
+    size: Array  # (row,)
+    rate: Array  # (row,)
+    row: Array  # (1, neuron)  of summed probabilities
+    level: Array  # (1,)  its constant
+    mix: Array  # (output,)  of summed probabilities
+    average: Array  # (neuron,)
+    slack: Array  # (neuron,)
+
+
+@kernel
+def place_of(space: Space, points: Points, pairs: Pairs, point: int, pair: int, desk: Desk) -> Place:
+    """One rival's set, seen from one point, in the units of the point."""
+    first, last = pairs.first_row[pair], pairs.first_row[pair + 1]
+    start = points.start[point]
+    for i in range(first, last):
+        desk.constants[i] = pairs.constants[i] / points.length[point]
+        desk.size[i], desk.rate[i] = abs(desk.constants[i]), 0.0
+        for j in range(start.size):
+            desk.size[i] += abs(pairs.rows[i, j] * start[j])
+            desk.rate[i] += abs(pairs.rows[i, j]) * space.norms[j]
+    rows, constants, size, rate = (
+        pairs.rows[first:last],
+        desk.constants[first:last],
+        desk.size[first:last],
+        desk.rate[first:last],
+    )
+    outputs, levels, role = pairs.rows[:0], desk.constants[:0], pairs.role[:0]
+    if pairs.role.size > 0:
+        outputs, levels, role = rows, constants, pairs.role[first:last]
+        rows, constants, size, rate = desk.row, desk.level, desk.size[:1], desk.rate[:1]
+    return Place(
+        start, rows, constants, size, rate, space.norms, outputs, levels, role, desk.mix, desk.average, desk.slack
+    )
+
+
+@kernel
+def units_of(points: Points, pairs: Pairs, point: int, pair: int, desk: Desk) -> Units:
+    """What turns the numbers of a cut into the network's."""
+    rows = pairs.row_unit[pairs.first_row[pair] : pairs.first_row[pair + 1]]
+    return Units(desk.neuron_unit, rows, 1.0 / rows.max(), points.length[point])
+
+
+@kernel
+def is_fooled(place: Place) -> bool:
+    """Whether the point itself is fooled, rounding apart."""
+    if place.role.size > 0:
+        return margin(place, place.start) <= 0.0
+    for i in range(place.constants.size):
+        value = place.constants[i]
+        for j in range(place.start.size):
+            value += place.rows[i, j] * max(place.start[j], 0.0)
+        if value > 0.0:
+            return False
+    return True
+
+
+@kernel
+def first_incumbent(space: Space, points: Points, pairs: Pairs, point: int, desk: Desk) -> None:
+    """Polish the patterns at the point itself and with all neurons on, rival by rival."""
+    incumbent, label = desk.incumbent, points.label[point]
+    incumbent.radius[0] = points.radius[point]
+    incumbent.theta[:] = points.theta[point]
+    incumbent.tried[:] = 0
+    for pair in range(pairs.first_pair[label], pairs.first_pair[label + 1]):
+        incumbent.salt[0] = pair
+        place = place_of(space, points, pairs, point, pair, desk)
+        if is_fooled(place):
+            incumbent.radius[0] = 0.0
+            incumbent.theta[:] = 0.0
+            return
+        if place.role.size > 0:
+            walk(space, place, points.guess[point], incumbent, desk.bench)
+            continue
+        polish(space, place, -desk.wide, desk.wide, place.start, incumbent, desk.bench)
+        polish(space, place, -desk.wide, desk.wide, points.guess[point], incumbent, desk.bench)
+        polish(space, place, -desk.wide, desk.wide, desk.wide, incumbent, desk.bench)
+
+
+@kernel
+def close_point(
+    space: Space, points: Points, pairs: Pairs, point: int, gap: float, tape: Tape, desk: Desk, nodes: int
+) -> int:
+    """Search all rivals of a point, each with a tree of at most so many nodes; DONE, FULL, or else not closed."""
+    label, incumbent = points.label[point], desk.incumbent
+    aim = Aim(points.reach[point], gap, points.enough[point], True)
+    lower = np.inf
+    for pair in range(pairs.first_pair[label], pairs.first_pair[label + 1]):
+        incumbent.salt[0] = pair
+        place = place_of(space, points, pairs, point, pair, desk)
+        if not fits(tape, place):
+            return FULL
+        units = units_of(points, pairs, point, pair, desk)
+        write_tree(tape, point, pairs.rival[pair])
+        plant(desk.stack, place)
+        code = grow(space, place, aim, desk.stack, incumbent, tape, units, desk.bench, nodes)
+        if code != DONE:
+            return code
+        lower = min(lower, desk.stack.stuck[0])
+    points.lower[point] = min(lower, reach_of(aim, incumbent))
+    return DONE if lower >= reach_of(aim, incumbent) or incumbent.radius[0] <= aim.enough else PAUSED
+
+
+@kernel
+def close_points(
+    space: Space, points: Points, pairs: Pairs, gap: float, tape: Tape, desk: Desk, nodes: int, first: int, last: int
+) -> int:
+    """Close points first ... last − 1 if so many nodes a rival suffice; return the point at which the tape ended."""
+    used = tape.used.copy()
+    for point in range(first, last):
+        first_incumbent(space, points, pairs, point, desk)
+        used[:] = tape.used
+        code = DONE
+        if desk.incumbent.radius[0] <= points.enough[point]:
+            points.lower[point] = 0.0
+        elif desk.incumbent.radius[0] == np.inf and points.reach[point] == np.inf:
+            code = PAUSED
+        else:
+            code = close_point(space, points, pairs, point, gap, tape, desk, nodes)
+        points.state[point] = CLOSED if code == DONE else OPEN
+        points.radius[point] = desk.incumbent.radius[0]
+        points.theta[point] = desk.incumbent.theta
+        if code != DONE:
+            tape.used[:] = used
+        if code == FULL:
+            return point
+    return last

@@ -1,0 +1,48 @@
+"""What is left of the intervals of z within a ball, and within the cap that a half-space cuts off it."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from featavg.arrays import Array
+from featavg.robustness.search.compiled import kernel
+from featavg.robustness.search.places import DISTANCE, LENGTH, Place, Solution, Space
+
+# Intervals that miss each other by less than this share of the ball's width may still meet.
+ROUNDING = 1e-11
+
+
+@kernel
+def within_ball(space: Space, place: Place, reach: float, low: Array, high: Array) -> None:
+    """Intersect with z0 ± ‖w‖·reach."""
+    for j in range(low.size):
+        width = space.norms[j] * reach
+        low[j] = max(low[j], place.start[j] - width)
+        high[j] = min(high[j], place.start[j] + width)
+
+
+@kernel
+def within_cap(space: Space, place: Place, solution: Solution, reach: float, low: Array, high: Array) -> bool:
+    """Intersect with the range of z over ‖δ‖ <= reach, ⟨h,δ⟩ + β <= 0; tell whether nothing is left.
+
+    Neurons whose sign is decided are left alone, as the checker leaves them.
+    With e = −h/‖h‖ and d = β/‖h‖ the largest ⟨w,δ⟩ is ‖w‖·reach if the cap holds that point, that is
+    ⟨w,e⟩·reach >= ‖w‖·d, else ⟨w,e⟩·d + ‖w − ⟨w,e⟩e‖·√(reach² − d²).
+    """
+    near, length = solution.numbers[DISTANCE], solution.numbers[LENGTH]
+    if length == 0.0 or abs(near) >= reach:
+        return near >= reach
+    rim = np.sqrt((reach - near) * (reach + near))
+    empty = False
+    for j in range(low.size):
+        if not low[j] < 0.0 < high[j]:
+            continue
+        norm, start = space.norms[j], place.start[j]
+        along = (solution.z[j] - start) / length
+        edge = np.sqrt(max(norm * norm - along * along, 0.0)) * rim
+        most = norm * reach if along * reach >= norm * near else along * near + edge
+        least = -norm * reach if -along * reach >= norm * near else along * near - edge
+        low[j] = max(low[j], start + least)
+        high[j] = min(high[j], start + most)
+        empty = empty or low[j] > high[j] + ROUNDING * norm * reach
+    return empty

@@ -1,0 +1,120 @@
+"""One node of the tree: relax, cut, cap, until that gains too little, then name the neuron to branch on."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from featavg.arrays import Array
+from featavg.robustness.search.caps import within_ball, within_cap
+from featavg.robustness.search.compiled import kernel
+from featavg.robustness.search.least_distance import least_distance
+from featavg.robustness.search.lowest import lowest_piece
+from featavg.robustness.search.places import DISTANCE, Bench, Incumbent, Node, Place, Relaxed, Solution, Space
+from featavg.robustness.search.polish import polish
+from featavg.robustness.search.relaxation import chords
+from featavg.robustness.search.scores import best_branch, widest_chord
+from featavg.robustness.search.tangents import linearise, loosest_neuron
+from featavg.robustness.search.tape import NODES, Tape, Units, write_cut
+from featavg.robustness.search.walk import walk
+
+ROUNDS = 20
+# A tangent is taken where the one before led, so the first ones gain little.
+LEAST_TURNS = 2
+# A walk is dear: only the first nodes, and every so many later, look for a nearer point.
+EARLY = 32
+MOST_CUTS = ROUNDS + 2
+# A node is tightened again as long as its bound gains this share of what is missing.
+WORTHWHILE = 0.05
+CLOSED, STUCK = -1, -2
+
+
+class Aim(NamedTuple):
+    """What the search is after: nothing within `reach`, nor nearer than the incumbent by more than `gap`."""
+
+    reach: float
+    gap: float
+    enough: float  # an incumbent this near ends the search
+    polishes: bool
+
+
+@kernel
+def reach_of(aim: Aim, incumbent: Incumbent) -> float:
+    """How far a proof must go."""
+    return min(aim.reach, incumbent.radius[0] * (1.0 - aim.gap))
+
+
+@kernel
+def explore(
+    space: Space, place: Place, node: Node, aim: Aim, incumbent: Incumbent, tape: Tape, units: Units, bench: Bench
+) -> int:
+    """Raise the bound of a node; return the neuron to branch on, or CLOSED, or STUCK where only rounding is left."""
+    relaxed, solution, low, high = bench.relaxed, bench.solution, node.low, node.high
+    relaxed.floor[:] = node.floor
+    relaxed.ceiling[:] = node.ceiling
+    chorded, pooled = True, place.role.size > 0
+    for turn in range(MOST_CUTS):
+        reach = reach_of(aim, incumbent)
+        within_ball(space, place, reach, low, high)
+        chords(low, high, relaxed)
+        if pooled:
+            linearise(place, node.guess, low, high)
+        least_distance(space, place, relaxed, node.guess, reach, bench.pieces, solution)
+        if solution.numbers[DISTANCE] <= 0.0:
+            lowest_piece(space, place, relaxed, reach, bench.pieces, solution)
+        write_cut(tape, place, relaxed, solution, reach, units)
+        gain = solution.numbers[DISTANCE] - node.bound[0]
+        node.bound[0] = max(node.bound[0], solution.numbers[DISTANCE])
+        node.guess[:] = solution.z
+        if node.bound[0] >= reach or within_cap(space, place, solution, reach, low, high):
+            return CLOSED
+        if aim.polishes and (turn == 0 or not chorded) and (not pooled or is_early(tape)):
+            improve(space, place, node, incumbent, bench)
+        missing = reach_of(aim, incumbent) - node.bound[0]
+        if missing <= 0.0:
+            return CLOSED
+        before, chorded = chorded, pooled or has_chord(place, low, high)
+        if not chorded and not before:
+            return STUCK
+        if chorded and (turn >= ROUNDS or (gain < WORTHWHILE * missing and turn >= LEAST_TURNS * pooled)):
+            break
+    return branch_of(space, place, node, relaxed, solution, reach, bench)
+
+
+@kernel
+def is_early(tape: Tape) -> bool:
+    """Whether the node is one of the first, or one of few among the later ones."""
+    return tape.used[NODES] < EARLY or tape.used[NODES] % EARLY == 0
+
+
+@kernel
+def improve(space: Space, place: Place, node: Node, incumbent: Incumbent, bench: Bench) -> None:
+    """Look for a nearer fooled point where the relaxation ended."""
+    if place.role.size > 0:
+        walk(space, place, node.guess, incumbent, bench)
+    else:
+        polish(space, place, node.low, node.high, node.guess, incumbent, bench)
+
+
+@kernel
+def branch_of(
+    space: Space, place: Place, node: Node, relaxed: Relaxed, solution: Solution, reach: float, bench: Bench
+) -> int:
+    """The neuron to branch on, with the threshold on the bench; STUCK if there is none."""
+    bench.threshold[0] = 0.0
+    if place.role.size > 0:
+        neuron, bench.threshold[0] = loosest_neuron(place, node.guess, node.low, node.high)
+        return neuron if neuron >= 0 else STUCK
+    neuron = best_branch(space, place, node, relaxed, solution, reach)
+    neuron = neuron if neuron >= 0 else widest_chord(place, node)
+    return neuron if neuron >= 0 else STUCK
+
+
+@kernel
+def has_chord(place: Place, low: Array, high: Array) -> bool:
+    """Whether some subtracted neuron may still be on or off."""
+    for j in range(low.size):
+        if low[j] < 0.0 < high[j]:
+            for i in range(place.constants.size):
+                if place.rows[i, j] < 0.0:
+                    return True
+    return False

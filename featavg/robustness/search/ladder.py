@@ -1,0 +1,100 @@
+"""The radius of one hard point: close it at the incumbent, or climb a ladder of radii as far as the clock allows.
+
+A proof at a smaller radius is much cheaper: nodes ~ r^p. So after a short try at the incumbent, rungs are proved one
+by one; p is fitted on the last two, and the next rung is the one that should take a third of the time left, or the
+incumbent itself if that fits.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from typing import NamedTuple
+
+import numpy as np
+
+from featavg.robustness.proof.format import Proofs, no_proofs
+from featavg.robustness.search.budget import Clock
+from featavg.robustness.search.explore import Aim
+from featavg.robustness.search.forest import grow_forest
+from featavg.robustness.search.places import Incumbent
+from featavg.robustness.search.task import Task
+
+FIRST_TRY = 200
+FLATTEST, USUAL, STEEPEST = 3.0, 15.0, 60.0
+HIGHEST_STEP = 1.25
+
+
+def decide(task: Task, point: int, incumbent: Incumbent, gap: float, clock: Clock) -> tuple[float, Proofs, str]:
+    """The same for one radius: prove that nothing within it is fooled, or find something that is."""
+    aim = Aim(task.points.reach[point], gap, task.points.enough[point], True)
+    forest = grow_forest(task, point, aim, incumbent, clock, clock.budget.nodes)
+    if incumbent.radius[0] <= aim.enough or forest.lower >= aim.reach:
+        return forest.lower, forest.proofs, ""
+    return forest.lower, forest.proofs, clock.spent() or "rounding stops the search at a leaf"
+
+
+class Rung(NamedTuple):
+    """What to try next: a radius (∞: the incumbent's), with so many nodes and seconds at most."""
+
+    reach: float
+    nodes: int
+    seconds: float
+
+
+def climb(task: Task, point: int, incumbent: Incumbent, gap: float, clock: Clock) -> tuple[float, Proofs, str]:
+    """Lower bound (in the units of the point), its proof, and why it ended, if before the bracket was closed."""
+    best, proofs = 0.0, no_proofs()
+    proved: list[tuple[float, float]] = []  # radius and seconds of rungs
+    rung = Rung(np.inf, FIRST_TRY, np.inf)
+    if incumbent.radius[0] == np.inf:
+        rung = Rung(horizon(task, point), clock.budget.nodes, np.inf)
+    while True:
+        began = time.perf_counter()
+        aim = Aim(rung.reach, gap, 0.0, True)
+        forest = grow_forest(task, point, aim, incumbent, clock, rung.nodes, rung.seconds)
+        if forest.lower > best or not len(proofs.point):
+            best, proofs = max(best, forest.lower), forest.proofs
+        if forest.whole and best >= (1.0 - 2.0 * gap) * incumbent.radius[0]:
+            return best, proofs, ""
+        if clock.spent():
+            return best, proofs, clock.spent()
+        if forest.whole and incumbent.radius[0] == np.inf:
+            return best, proofs, "no fooled point found, none excluded beyond lower"
+        if forest.whole and forest.lower < 0.999 * min(rung.reach, incumbent.radius[0]):
+            return best, proofs, "rounding stops the search at a leaf"
+        if forest.whole:
+            proved.append((forest.lower, time.perf_counter() - began))
+        rung = next_rung(proved, rung, forest.whole, incumbent.radius[0], clock)
+
+
+def horizon(task: Task, point: int) -> float:
+    """How far fooled points are looked for: a million sizes of the problem."""
+    pairs = task.pairs
+    rate = np.abs(pairs.rows) @ task.space.norms
+    terms = np.abs(pairs.rows) @ np.abs(task.points.start[point]) + np.abs(pairs.constants) / task.points.length[point]
+    return float(1e6 * (1.0 + (terms / np.maximum(rate, 1e-300)).max()))
+
+
+def next_rung(proved: list[tuple[float, float]], last: Rung, whole: bool, incumbent: float, clock: Clock) -> Rung:
+    """Down until a short tree suffices, then up by as much as should take a third of the time left."""
+    tried, unlimited = min(last.reach, incumbent), clock.budget.nodes
+    if not proved:
+        return Rung(0.8 * tried, FIRST_TRY, np.inf)
+    radius, seconds = proved[-1]
+    left, power = clock.left(), growth(proved)
+    if not whole and tried < incumbent:
+        return Rung(math.sqrt(radius * tried), unlimited, 0.5 * left)
+    if whole and (incumbent / radius) ** power * seconds < 0.5 * left:
+        return Rung(np.inf, unlimited, 0.6 * left)
+    factor = (left / 3.0 / max(seconds, 1e-6)) ** (1.0 / power)
+    return Rung(min(radius * min(max(factor, 1.002), HIGHEST_STEP), incumbent), unlimited, 0.6 * left)
+
+
+def growth(proved: list[tuple[float, float]]) -> float:
+    """p of seconds ~ r^p, from the last two rungs."""
+    if len(proved) < 2:
+        return USUAL
+    (near, cheap), (far, dear) = proved[-2:]
+    slope = math.log(max(dear, 1e-6) / max(cheap, 1e-6)) / math.log(far / near) if far > near else STEEPEST
+    return min(max(slope, FLATTEST), STEEPEST)

@@ -1,0 +1,66 @@
+"""Which rivals the points of a label have, and the rows of each: tables that the kernels walk."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from featavg.arrays import Array, Ints
+from featavg.robustness.proof.format import Problem
+from featavg.robustness.proof.regions import rivals, rows
+
+
+class Pairs(NamedTuple):
+    """Pairs of a label and a rival, label by label; the rows of a pair are neighbours."""
+
+    rows: Array  # (row, neuron)  A, scaled by powers of two
+    constants: Array  # (row,)  c, scaled alike
+    row_unit: Array  # (row,)  λ of the network's rows = λ here · row_unit
+    first_row: Ints  # (pair + 1,)
+    rival: Ints  # (pair,)
+    first_pair: Ints  # (label + 1,)
+    role: (
+        Ints  # (row,)  for summed probabilities, whose rows are all outputs: 1 own, −1 the rival's, 0 neither; or empty
+    )
+
+
+def power_of_two(sizes: Array) -> Array:
+    """The powers of two 2^-e that bring sizes into [½, 1); 1 for zeros."""
+    exponents = np.frexp(sizes)[1]
+    return np.ldexp(1.0, np.where((sizes > 0) & np.isfinite(sizes), -exponents, 0))
+
+
+def pairs_of(problem: Problem, outputs: Array) -> tuple[Pairs, Ints]:
+    """All pairs of the problem's labels, and where those of each point are; `outputs` are those of scaled neurons.
+
+    Points with a target have that one rival, so they count as points of a label of their own.
+    """
+    decision, constants = problem.decision, problem.neurons.constants
+    target = np.full_like(problem.labels, -1) if problem.target is None else problem.target
+    kinds, kind = np.unique(np.stack([problem.labels, target], axis=1), axis=0, return_inverse=True)
+    numbers = [
+        rivals(decision, label, len(outputs)) if only < 0 else np.array([only]) for label, only in kinds.tolist()
+    ]
+    combinations = [
+        rows(decision, label, int(rival), len(outputs))
+        for (label, _), each in zip(kinds.tolist(), numbers, strict=True)
+        for rival in each
+    ]
+    pooled = decision.kind == "probabilities"
+    role = np.concatenate(combinations).ravel() if pooled else np.zeros(0, dtype=np.int64)
+    if pooled:
+        combinations = [np.eye(len(outputs), dtype=np.int64) for _ in combinations]
+    mixed = np.concatenate(combinations).astype(np.float64)
+    table, offsets = mixed @ outputs, mixed @ constants
+    unit = np.ones(len(table)) if pooled else power_of_two(np.abs(table).max(axis=1, initial=0.0))
+    pairs = Pairs(
+        rows=np.ascontiguousarray(table * unit[:, None]),
+        constants=offsets * unit,
+        row_unit=unit,
+        first_row=np.cumsum([0] + [len(each) for each in combinations]),
+        rival=np.concatenate(numbers).astype(np.int64),
+        first_pair=np.cumsum([0] + [len(each) for each in numbers]),
+        role=role.astype(np.int64),
+    )
+    return pairs, kind.astype(np.int64)

@@ -1,0 +1,154 @@
+"""What the kernels hand to each other: named tuples of arrays, all float64 unless they say otherwise."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from featavg.arrays import Array, Bools, Ints
+
+
+class Space(NamedTuple):
+    """The first layer, seen from its neurons; either the Gram matrix or the weights serve for products."""
+
+    weights: Array  # (neuron, axis)  W
+    gram: Array  # (neuron, neuron)  W Wᵀ, or empty: then products go through the axes
+    norms: Array  # (neuron,)  ‖w_j‖
+
+
+class Place(NamedTuple):
+    """One rival's set, seen from one point: reached where all rows Σ_j A_ij ReLU(z_j) + c_i are <= 0."""
+
+    start: Array  # (neuron,)  z0 = W x + b
+    rows: Array  # (row, neuron)  A
+    constants: Array  # (row,)  c
+    size: Array  # (row,)  Σ_j |A_ij z0_j| + |c_i|, the terms that a row is made of at the point
+    rate: Array  # (row,)  Σ_j |A_ij|‖w_j‖, by how much they grow at most per unit of distance
+    norms: Array  # (neuron,)  ‖w_j‖
+    # For summed probabilities, else empty; then the one row is a tangent, written anew wherever it is needed.
+    outputs: Array  # (output, neuron)
+    output_constants: Array  # (output,)
+    role: Ints  # (output,)  1 for own ones, −1 for the rival's
+    mix: Array  # (output,)  of the tangent
+    average: Array  # (neuron,)  scratch
+    slack: Array  # (neuron,)  scratch
+
+
+class Relaxed(NamedTuple):
+    """What stands for ReLU(z_j): slope·z + lift above it, and below it the same, or ReLU itself where `convex`."""
+
+    slope: Array  # (neuron,)
+    lift: Array  # (neuron,)
+    convex: Bools  # (neuron,)
+    floor: Array  # (neuron,)  z >= floor is required, by the branches that led here
+    ceiling: Array  # (neuron,)  z <= ceiling
+
+
+class Pieces(NamedTuple):
+    """Half-spaces θ·z + constant <= 0; the first `order` slots are active, the next is the candidate."""
+
+    theta: Array  # (slot, neuron)
+    image: Array  # (slot, neuron)  Wh, h = Wᵀθ
+    normal: Array  # (slot, axis)  h, unless there is a Gram matrix
+    mix: Array  # (slot, row)
+    value: Array  # (slot,)  θ·z0 + constant
+    weight: Array  # (slot,)  Σ|θ_j|‖w_j‖, the terms that h is made of
+    inner: Array  # (slot, slot)  ⟨h, h'⟩
+    factor: Array  # (position, position)  lower Cholesky factor of the active inner products
+    multiplier: Array  # (position,)
+    response: Array  # (position,)  scratch: how the multipliers answer to the candidate's
+    forward: Array  # (position,)  scratch
+    order: Ints  # (position,)  slots
+    last: Array  # (3, neuron)  θ and image of the last row, from which the next differs little; the difference
+    steps: Ints  # (1,)  how often images were derived from each other
+
+
+class Solution(NamedTuple):
+    """The least distance of a relaxation: nearest point and multipliers, summed up."""
+
+    z: Array  # (neuron,)
+    theta: Array  # (neuron,)  θ of the cut; the nearest point is δ = −Wᵀθ
+    mix: Array  # (row,)
+    numbers: Array  # (3,)  β, ‖h‖, β/‖h‖
+
+
+BETA, LENGTH, DISTANCE = 0, 1, 2
+# How many patterns an incumbent remembers.
+TRIED = 512
+
+
+class Incumbent(NamedTuple):
+    """The nearest fooled point known: δ = −Wᵀθ."""
+
+    radius: Array  # (1,)
+    theta: Array  # (neuron,)
+    tried: Ints  # (hash,)  patterns that were polished
+    salt: Ints  # (1,)  the number of the rival that they belong to
+
+
+class Node(NamedTuple):
+    """A node of the tree that waits for its turn, or is at work."""
+
+    low: Array  # (neuron,)  z >= low at every point of the rival within reach
+    high: Array  # (neuron,)
+    floor: Array  # (neuron,)  what the branches on the path demand
+    ceiling: Array  # (neuron,)
+    guess: Array  # (neuron,)  where the parent's relaxation ended
+    bound: Array  # (1,)  best distance along the path
+
+
+class Bench(NamedTuple):
+    """Room to work in."""
+
+    pieces: Pieces
+    solution: Solution
+    relaxed: Relaxed
+    polished: Solution
+    pattern: Relaxed
+    threshold: Array  # (1,)  where to branch
+    guess: Array  # (neuron,)  scratch
+
+
+def pieces_for(neurons: int, axes: int, rows: int) -> Pieces:
+    """Room for the half-spaces of one relaxation; where a solution needs more of them, its bound is weaker."""
+    slots = min(neurons + rows + 2, 160)
+    square = np.zeros((slots, slots))
+    return Pieces(
+        theta=np.zeros((slots, neurons)),
+        image=np.zeros((slots, neurons)),
+        normal=np.zeros((slots, axes)),
+        mix=np.zeros((slots, rows)),
+        value=np.zeros(slots),
+        weight=np.zeros(slots),
+        inner=square,
+        factor=square.copy(),
+        multiplier=np.zeros(slots),
+        response=np.zeros(slots),
+        forward=np.zeros(slots),
+        order=np.arange(slots),
+        last=np.zeros((3, neurons)),
+        steps=np.zeros(1, dtype=np.int64),
+    )
+
+
+def bench_for(neurons: int, axes: int, rows: int) -> Bench:
+    """Room for the exploration of one node."""
+
+    def solution() -> Solution:
+        return Solution(np.zeros(neurons), np.zeros(neurons), np.zeros(rows), np.zeros(3))
+
+    def relaxed() -> Relaxed:
+        free = np.full(neurons, np.inf)
+        return Relaxed(np.zeros(neurons), np.zeros(neurons), np.zeros(neurons, dtype=np.bool_), -free, free)
+
+    return Bench(
+        pieces_for(neurons, axes, rows), solution(), relaxed(), solution(), relaxed(), np.zeros(1), np.zeros(neurons)
+    )
+
+
+def no_incumbent(neurons: int) -> Incumbent:
+    """Nothing is known yet."""
+    return Incumbent(
+        np.array([np.inf]), np.zeros(neurons), np.zeros(TRIED, dtype=np.int64), np.zeros(1, dtype=np.int64)
+    )

@@ -1,0 +1,115 @@
+"""Inner products in neuron space: vectors h = Wᵀθ are given by θ, and what a neuron sees of them is W h = Gθ."""
+
+from __future__ import annotations
+
+from featavg.arrays import Array
+from featavg.robustness.search.compiled import kernel
+from featavg.robustness.search.places import Pieces, Space
+
+# Images derived from each other gather rounding; after so many one is computed afresh.
+MOST_DERIVED = 50
+
+
+@kernel
+def dot(a: Array, b: Array) -> float:
+    """Σ a_i b_i, in four sums that the processor adds side by side."""
+    size = a.size - a.size % 4
+    first = second = third = fourth = 0.0
+    for i in range(0, size, 4):
+        first += a[i] * b[i]
+        second += a[i + 1] * b[i + 1]
+        third += a[i + 2] * b[i + 2]
+        fourth += a[i + 3] * b[i + 3]
+    for i in range(size, a.size):
+        first += a[i] * b[i]
+    return (first + second) + (third + fourth)
+
+
+@kernel
+def add_multiple(factor: float, vector: Array, out: Array) -> None:
+    """out += factor · vector."""
+    for i in range(out.size):
+        out[i] += factor * vector[i]
+
+
+@kernel
+def weigh(coefficients: Array, vectors: Array, out: Array) -> None:
+    """out += Σ_j coefficients_j vectors_j, four vectors at a time; zeros cost nothing."""
+    taken = 0
+    picked = (0, 0, 0, 0)
+    for j in range(coefficients.size):
+        if coefficients[j] == 0.0:
+            continue
+        picked = (picked[1], picked[2], picked[3], j)
+        taken += 1
+        if taken == 4:
+            i0, i1, i2, i3 = picked
+            c0, c1, c2, c3 = coefficients[i0], coefficients[i1], coefficients[i2], coefficients[i3]
+            v0, v1, v2, v3 = vectors[i0], vectors[i1], vectors[i2], vectors[i3]
+            for k in range(out.size):
+                out[k] += (c0 * v0[k] + c1 * v1[k]) + (c2 * v2[k] + c3 * v3[k])
+            taken = 0
+    for back in range(taken):
+        j = picked[3 - back]
+        add_multiple(coefficients[j], vectors[j], out)
+
+
+@kernel
+def look(space: Space, pieces: Pieces, slot: int) -> None:
+    """Write the image W h (and h, without a Gram matrix) of the row in a slot."""
+    theta, image = pieces.theta[slot], pieces.image[slot]
+    if space.gram.shape[0] > 0:
+        look_again(space, pieces, theta, image)
+        return
+    normal = pieces.normal[slot]
+    normal[:] = 0.0
+    weigh(theta, space.weights, normal)
+    for j in range(image.size):
+        image[j] = dot(space.weights[j], normal)
+
+
+@kernel
+def look_again(space: Space, pieces: Pieces, theta: Array, image: Array) -> None:
+    """image = Gθ, from that of the last row where θ differs from it in few places."""
+    last_theta, last_image, change = pieces.last
+    changed = used = 0
+    for j in range(theta.size):
+        change[j] = theta[j] - last_theta[j]
+        changed += change[j] != 0.0
+        used += theta[j] != 0.0
+    if changed < used and pieces.steps[0] < MOST_DERIVED:
+        image[:] = last_image
+        weigh(change, space.gram, image)
+        pieces.steps[0] += 1
+    else:
+        image[:] = 0.0
+        weigh(theta, space.gram, image)
+        pieces.steps[0] = 0
+    last_theta[:] = theta
+    last_image[:] = image
+
+
+@kernel
+def look_at_neuron(space: Space, pieces: Pieces, slot: int, neuron: int, side: float) -> None:
+    """The same for h = side·w_neuron."""
+    pieces.theta[slot] = 0.0
+    pieces.theta[slot, neuron] = side
+    image = pieces.image[slot]
+    if space.gram.shape[0] > 0:
+        seen = space.gram[neuron]
+        for j in range(image.size):
+            image[j] = side * seen[j]
+        return
+    vector, normal = space.weights[neuron], pieces.normal[slot]
+    for i in range(normal.size):
+        normal[i] = side * vector[i]
+    for j in range(image.size):
+        image[j] = dot(space.weights[j], normal)
+
+
+@kernel
+def inner_product(space: Space, pieces: Pieces, one: int, other: int) -> float:
+    """⟨h, h'⟩ of two pieces."""
+    if space.gram.shape[0] > 0:
+        return dot(pieces.theta[one], pieces.image[other])
+    return dot(pieces.normal[one], pieces.normal[other])

@@ -1,0 +1,109 @@
+"""The search as a whole: all points in one compiled call, then the hard ones, one by one, under a clock."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from featavg.arrays import Array, Bools
+from featavg.robustness.proof import Problem, Proofs
+from featavg.robustness.proof.format import join
+from featavg.robustness.search.batch import CLOSED, close_points
+from featavg.robustness.search.budget import Budget, Clock
+from featavg.robustness.search.forest import first_tape
+from featavg.robustness.search.ladder import climb, decide
+from featavg.robustness.search.places import no_incumbent
+from featavg.robustness.search.tape import longer, proofs_on
+from featavg.robustness.search.task import Task, shifts, task_of
+
+Progress = Callable[[int, int], None]
+# The search ends when lower >= (1 − GAP)·upper; half of what a bracket that is called exact may have.
+GAP = 5e-7
+# The same for summed probabilities, whose relaxations close slowly.
+WIDE_GAP = 9e-3
+# Nodes of a tree in the first call; a point that needs more is hard.
+FEW_NODES = 32
+# The compiled call on many points returns about this often, in seconds.
+TICK = 0.1
+INTERRUPTED = "interrupted"
+
+
+@dataclass
+class Proposal:
+    """What the search claims: no fooled point nearer than `lower`, one at x + δ. Both are for others to confirm."""
+
+    lower: Array  # (point,)
+    delta: Array  # (point, axis)
+    known: Bools  # (point,)  whether δ is one
+    proofs: Proofs
+    ended: list[str]  # (point,)  why the search ended early, empty if it did not
+    task: Task
+
+    @property
+    def radius(self) -> Array:
+        """How far the fooled points are said to be: (point,)."""
+        return self.task.points.radius * self.task.points.length
+
+
+def propose(
+    problem: Problem,
+    budget: Budget,
+    progress: Progress,
+    start: Array | None = None,
+    precise: bool = False,
+    within: Array | None = None,
+) -> Proposal:
+    """Search all points of a problem; with `within` (point,) only whether something that near is fooled.
+
+    `start` and `precise` as in `task_of`. An interruption by the keyboard ends the search with what is found so far.
+    """
+    ends, gap = time.monotonic() + budget.wall, WIDE_GAP if problem.decision.kind == "probabilities" else GAP
+    task = task_of(problem, start, precise)
+    points, ended = task.points, [INTERRUPTED] * len(problem.x)
+    if within is not None:
+        # A proof loses a little in the checker, and must still reach the radius.
+        points.reach[:], points.enough[:] = within * (1.0 + 1e-9) / points.length, within * (1.0 - 1e-9) / points.length
+    parts: list[Proofs] = []
+    try:
+        parts.append(close_easy(task, gap, min(budget.nodes, FEW_NODES), ends, progress))
+        for point in np.flatnonzero(points.state == CLOSED).tolist():
+            ended[point] = ""
+        for point in np.flatnonzero(points.state != CLOSED).tolist():
+            parts.append(close_hard(task, point, gap, Clock(budget, ends), ended))
+            progress(int((points.state == CLOSED).sum()), len(ended))
+    except KeyboardInterrupt:
+        points.lower[points.state != CLOSED] = 0.0
+    return Proposal(points.lower * points.length, shifts(task), np.isfinite(points.radius), join(parts), ended, task)
+
+
+def close_easy(task: Task, gap: float, nodes: int, ends: float, progress: Progress) -> Proofs:
+    """Close the points that a few nodes close."""
+    points, count = task.points, len(task.points.radius)
+    tape, first, size = first_tape(task), 0, 16
+    while first < count and time.monotonic() < ends:
+        began = time.perf_counter()
+        last = min(first + size, count)
+        reached = close_points(task.space, points, task.pairs, gap, tape, task.desk, nodes, first, last)
+        took = time.perf_counter() - began
+        if reached < last:
+            tape = longer(tape)
+        else:
+            size = 2 * size if took < TICK / 2 else max(1, size // 2) if took > TICK else size
+        first = reached
+        progress(int((points.state[:first] == CLOSED).sum()), count)
+    return proofs_on(tape)
+
+
+def close_hard(task: Task, point: int, gap: float, clock: Clock, ended: list[str]) -> Proofs:
+    """Close one point, or bring its bounds together as far as the clock allows."""
+    points = task.points
+    incumbent = no_incumbent(len(task.space.norms))
+    incumbent.radius[0], incumbent.theta[:] = points.radius[point], points.theta[point]
+    method = climb if points.reach[point] == np.inf else decide
+    points.lower[point], proofs, ended[point] = method(task, point, incumbent, gap, clock)
+    points.radius[point], points.theta[point] = incumbent.radius[0], incumbent.theta
+    points.state[point] = CLOSED
+    return proofs

@@ -1,0 +1,83 @@
+"""The convex relaxation of a rival's set over intervals low <= z <= high, and its linear pieces.
+
+A neuron with low >= 0 is on (ReLU(z) = z), with high <= 0 off (0). Between, a positive coefficient keeps its ReLU,
+which is convex, and a negative one takes the chord above it: ReLU(z) <= slope·z + lift on [low, high].
+"""
+
+from __future__ import annotations
+
+from featavg.arrays import Array
+from featavg.robustness.search.compiled import kernel
+from featavg.robustness.search.places import Place, Relaxed
+
+# A row counts as satisfied where it exceeds 0 by less than this share of the terms that it is made of.
+SATISFIED = 1e-13
+
+
+@kernel
+def chords(low: Array, high: Array, relaxed: Relaxed) -> None:
+    """slope = high/(high − low), lift = −low·slope of the neurons between; 1, 0 of those on and 0, 0 of those off."""
+    for j in range(low.size):
+        relaxed.convex[j] = low[j] < 0.0 < high[j]
+        relaxed.lift[j] = 0.0
+        if relaxed.convex[j]:
+            relaxed.slope[j] = high[j] / (high[j] - low[j])
+            relaxed.lift[j] = -low[j] * relaxed.slope[j]
+        else:
+            relaxed.slope[j] = 1.0 if low[j] >= 0.0 else 0.0
+
+
+@kernel
+def fixed_pattern(z: Array, low: Array, high: Array, relaxed: Relaxed) -> None:
+    """The convex part of the set on which subtracted neurons are on or off as at z: a·z >= a·ReLU(z) for a < 0."""
+    for j in range(z.size):
+        on = low[j] >= 0.0 or (high[j] > 0.0 and z[j] > 0.0)
+        relaxed.convex[j] = True
+        relaxed.slope[j] = 1.0 if on else 0.0
+        relaxed.lift[j] = 0.0
+
+
+@kernel
+def write_piece(
+    row: Array, constant: float, relaxed: Relaxed, pattern: Array, z: Array, theta: Array
+) -> tuple[float, float]:
+    """θ of a row's linear piece where the convex neurons are on as in `pattern`; its constant, and its value at z."""
+    value = 0.0
+    slope, lift, convex = relaxed.slope, relaxed.lift, relaxed.convex
+    for j in range(row.size):
+        a = row[j]
+        if a > 0.0 and convex[j]:
+            theta[j] = a if pattern[j] > 0.0 else 0.0
+        else:
+            theta[j] = a * slope[j]
+            if a < 0.0:
+                constant += a * lift[j]
+        value += theta[j] * z[j]
+    return constant, value + constant
+
+
+@kernel
+def violated_row(
+    place: Place, relaxed: Relaxed, pattern: Array, z: Array, length: float, theta: Array
+) -> tuple[int, float, float]:
+    """The row whose piece is violated most at z, −1 if none is; θ is written, constant and excess are returned."""
+    chosen, most, constant, value = -1, 0.0, 0.0, 0.0
+    for i in range(place.constants.size):
+        constant, value = write_piece(place.rows[i], place.constants[i], relaxed, pattern, z, theta)
+        if value > SATISFIED * (place.size[i] + place.rate[i] * length) and value > most * place.rate[i]:
+            chosen, most = i, value / place.rate[i]
+    if chosen >= 0 and chosen < place.constants.size - 1:
+        constant, value = write_piece(place.rows[chosen], place.constants[chosen], relaxed, pattern, z, theta)
+    return chosen, constant, value
+
+
+@kernel
+def violated_side(relaxed: Relaxed, z: Array, norms: Array, length: float) -> tuple[int, float]:
+    """The neuron that violates floor (side −1) or ceiling (+1) most at z, −1 if none does."""
+    chosen, side, most = -1, 0.0, SATISFIED * length
+    for j in range(z.size):
+        excess = max(relaxed.floor[j] - z[j], z[j] - relaxed.ceiling[j])
+        if excess > most * norms[j]:
+            chosen, most = j, excess / norms[j]
+            side = 1.0 if z[j] > relaxed.ceiling[j] else -1.0
+    return chosen, side

@@ -1,0 +1,153 @@
+"""Proofs while they are written: flat arrays with room to spare (`featavg.robustness.proof.format`)."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from featavg.arrays import Array, Ints
+from featavg.robustness.proof.format import Proofs
+from featavg.robustness.search.compiled import kernel
+from featavg.robustness.search.places import Place, Relaxed, Solution
+
+
+class Units(NamedTuple):
+    """Powers of two that turn the search's numbers into those of the network: neurons, rows, lengths."""
+
+    neuron: Array  # (neuron,)  θ = θ' · neuron · scale
+    row: Array  # (row,)  λ = λ' · row · scale
+    scale: float  # which makes the largest λ about 1
+    length: float  # R = R' · length
+
+
+class Tape(NamedTuple):
+    """Trees, nodes and cuts in order; `used` counts what is written of trees, nodes, cuts, mix and θ."""
+
+    point: Ints
+    rival: Ints
+    first_node: Ints
+    depth: Ints  # int32
+    neuron: Ints  # int32
+    side: Ints  # int8
+    threshold: Array
+    first_cut: Ints
+    reach: Array
+    box_step: Array
+    mix_start: Ints
+    mix: Array
+    theta_start: Ints
+    theta_neuron: Ints  # int32
+    theta: Array
+    used: Ints  # (5,)
+
+
+TREES, NODES, CUTS, MIXES, THETAS = 0, 1, 2, 3, 4
+
+
+def tape_for(trees: int, nodes: int, cuts: int, mixes: int, thetas: int) -> Tape:
+    """An empty tape with room for so much."""
+    return Tape(
+        point=np.zeros(trees, dtype=np.int64),
+        rival=np.zeros(trees, dtype=np.int64),
+        first_node=np.zeros(trees + 1, dtype=np.int64),
+        depth=np.zeros(nodes, dtype=np.int32),
+        neuron=np.zeros(nodes, dtype=np.int32),
+        side=np.zeros(nodes, dtype=np.int8),
+        threshold=np.zeros(nodes),
+        first_cut=np.zeros(nodes + 1, dtype=np.int64),
+        reach=np.zeros(cuts),
+        box_step=np.zeros(cuts),
+        mix_start=np.zeros(cuts + 1, dtype=np.int64),
+        mix=np.zeros(mixes),
+        theta_start=np.zeros(cuts + 1, dtype=np.int64),
+        theta_neuron=np.zeros(thetas, dtype=np.int32),
+        theta=np.zeros(thetas),
+        used=np.zeros(5, dtype=np.int64),
+    )
+
+
+def longer(tape: Tape) -> Tape:
+    """The same tape with twice the room."""
+    sizes = (tape.point.size, tape.depth.size, tape.reach.size, tape.mix.size, tape.theta.size)
+    grown = tape_for(*(2 * size for size in sizes))
+    for old, new in zip(tape, grown, strict=True):
+        new[: old.size] = old
+    return grown
+
+
+def proofs_on(tape: Tape) -> Proofs:
+    """What is written, as proofs of their own."""
+    trees, nodes, cuts, mixes, thetas = (int(count) for count in tape.used)
+    ends = {"point": trees, "rival": trees, "first_node": trees + 1, "first_cut": nodes + 1, "mix": mixes}
+    ends |= dict.fromkeys(("depth", "neuron", "side", "threshold"), nodes)
+    ends |= dict.fromkeys(("reach", "box_step"), cuts) | dict.fromkeys(("mix_start", "theta_start"), cuts + 1)
+    ends |= dict.fromkeys(("theta_neuron", "theta"), thetas)
+    return Proofs(**{name: getattr(tape, name)[:end].copy() for name, end in ends.items()})
+
+
+@kernel
+def has_room(tape: Tape, cuts: int, neurons: int, rows: int) -> bool:
+    """Whether one more node with so many cuts fits."""
+    used = tape.used
+    return (
+        used[TREES] < tape.point.size
+        and used[NODES] < tape.depth.size
+        and used[CUTS] + cuts <= tape.reach.size
+        and used[MIXES] + cuts * rows <= tape.mix.size
+        and used[THETAS] + cuts * neurons <= tape.theta.size
+    )
+
+
+@kernel
+def write_tree(tape: Tape, point: int, rival: int) -> None:
+    """Begin a tree."""
+    tree = tape.used[TREES]
+    tape.point[tree], tape.rival[tree] = point, rival
+    tape.first_node[tree] = tape.first_node[tree + 1] = tape.used[NODES]
+    tape.used[TREES] = tree + 1
+
+
+@kernel
+def write_node(tape: Tape, depth: int, neuron: int, side: int, threshold: float) -> None:
+    """Begin a node."""
+    node = tape.used[NODES]
+    tape.depth[node], tape.neuron[node], tape.side[node], tape.threshold[node] = depth, neuron, side, threshold
+    tape.first_cut[node] = tape.first_cut[node + 1] = tape.used[CUTS]
+    tape.used[NODES] = tape.first_node[tape.used[TREES]] = node + 1
+
+
+@kernel
+def write_cut(tape: Tape, place: Place, relaxed: Relaxed, solution: Solution, reach: float, units: Units) -> None:
+    """Add a cut to the last node, scaled so that the largest λ is 1.
+
+    θ_j of a neuron that is on is λ·A_j in the same arithmetic as the checker's, so that nothing is lost there.
+    """
+    cut, theta_at, largest = tape.used[CUTS], tape.used[THETAS], 0.0
+    for i in range(solution.mix.size):
+        largest = max(largest, solution.mix[i])
+    for j in range(solution.theta.size if largest == 0.0 else 0):
+        largest = max(largest, abs(solution.theta[j]))
+    scale = 1.0 / largest if largest > 0.0 else 0.0
+    mixes = tape.used[MIXES]
+    if place.role.size == 0:
+        for i in range(solution.mix.size):
+            tape.mix[mixes + i] = solution.mix[i] * scale * (units.row[i] * units.scale)
+        mixes += solution.mix.size
+    elif solution.mix[0] > 0.0:
+        tape.mix[mixes : mixes + place.role.size] = place.mix
+        mixes += place.role.size
+    for j in range(solution.theta.size):
+        value = solution.theta[j] * scale
+        bound = relaxed.floor[j] > -np.inf or relaxed.ceiling[j] < np.inf
+        if not relaxed.convex[j] and not bound:
+            value = 0.0
+            for i in range(solution.mix.size if relaxed.slope[j] == 1.0 else 0):
+                value += solution.mix[i] * scale * place.rows[i, j]
+        if value != 0.0:
+            tape.theta_neuron[theta_at], tape.theta[theta_at] = j, value * (units.neuron[j] * units.scale)
+            theta_at += 1
+    tape.reach[cut], tape.box_step[cut] = reach * units.length, 0.0
+    tape.used[CUTS], tape.used[MIXES], tape.used[THETAS] = cut + 1, mixes, theta_at
+    tape.mix_start[cut + 1], tape.theta_start[cut + 1] = mixes, theta_at
+    tape.first_cut[tape.used[NODES]] = cut + 1

@@ -1,0 +1,93 @@
+"""A problem made ready for the kernels: neurons, rows and points in units that are powers of two, hence exact."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from featavg.arrays import Array, Ints
+from featavg.robustness.proof.format import Problem
+from featavg.robustness.search.batch import Desk, Points
+from featavg.robustness.search.branch import stack_for
+from featavg.robustness.search.pairs import Pairs, pairs_of, power_of_two
+from featavg.robustness.search.places import Space, bench_for, no_incumbent
+
+# Inner products are taken in the space of the inputs if it has few axes: so many, or this share of the neurons.
+FEW_AXES = 8
+FEWER_AXES = 0.1
+FIRST_LEVELS = 64
+
+
+class Task(NamedTuple):
+    """What the kernels are given."""
+
+    space: Space
+    pairs: Pairs
+    points: Points
+    desk: Desk
+
+
+def task_of(problem: Problem, start: Array | None = None, precise: bool = False) -> Task:
+    """Scale a problem: ‖w_j‖ and the largest |A_ij| of a row near 1, and z0 of every point below 1.
+
+    `start` (point, axis) are points that may be fooled. Where it matters to be `precise`, inner products are taken in
+    the space of the inputs, not from the Gram matrix, which squares what cancels.
+    """
+    neurons = problem.neurons
+    unit = power_of_two(np.abs(neurons.weights).max(axis=1, initial=0.0))
+    weights = np.ascontiguousarray(neurons.weights * unit[:, None])
+    pairs, label = pairs_of(problem, neurons.outputs / unit)
+    z = problem.x @ weights.T + neurons.biases * unit
+    points = _points(z, label, pairs)
+    if start is not None:
+        points.guess[:] = (start @ weights.T + neurons.biases * unit) / points.length[:, None]
+    count, axes = weights.shape
+    direct = precise or axes <= max(FEW_AXES, FEWER_AXES * count)
+    space = Space(
+        weights,
+        np.zeros((0, 0)) if direct else weights @ weights.T,
+        np.sqrt(np.einsum("ij,ij->i", weights, weights)),
+    )
+    rows = 1 if len(pairs.role) else int(np.diff(pairs.first_row).max())
+    desk = Desk(
+        bench=bench_for(count, axes if direct else 0, rows),
+        stack=stack_for(FIRST_LEVELS, count),
+        incumbent=no_incumbent(count),
+        wide=np.full(count, np.inf),
+        neuron_unit=unit,
+        constants=np.zeros(len(pairs.constants)),
+        size=np.zeros(len(pairs.constants)),
+        rate=np.zeros(len(pairs.constants)),
+        row=np.zeros((1, count)),
+        level=np.zeros(1),
+        mix=np.zeros(len(neurons.constants)),
+        average=np.zeros(count),
+        slack=np.zeros(count),
+    )
+    return Task(space, pairs, points, desk)
+
+
+def _points(start: Array, label: Ints, pairs: Pairs) -> Points:
+    count, neurons = start.shape
+    size = np.maximum(np.abs(start).max(axis=1, initial=0.0), np.abs(pairs.constants).max(initial=0.0))
+    length = np.ones(count) if len(pairs.role) else 1.0 / power_of_two(size)
+    return Points(
+        start=np.ascontiguousarray(start / length[:, None]),
+        length=length,
+        label=label,
+        guess=(start / length[:, None]).copy(),
+        reach=np.full(count, np.inf),
+        enough=np.zeros(count),
+        radius=np.full(count, np.inf),
+        theta=np.zeros((count, neurons)),
+        lower=np.zeros(count),
+        state=np.zeros(count, dtype=np.int64),
+    )
+
+
+def shifts(task: Task) -> Array:
+    """δ (point, axis) of the nearest fooled points known."""
+    points = task.points
+    delta: Array = -(points.theta * points.length[:, None]) @ task.space.weights
+    return delta

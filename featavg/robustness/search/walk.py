@@ -1,0 +1,78 @@
+"""Incumbents for summed probabilities: to the linearised boundary, again and again, then back along the ray."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from featavg.arrays import Array
+from featavg.robustness.search.compiled import kernel
+from featavg.robustness.search.least_distance import least_distance
+from featavg.robustness.search.places import DISTANCE, LENGTH, Bench, Incumbent, Place, Space
+from featavg.robustness.search.tangents import margin
+
+STEPS = 20
+HALVINGS = 50
+
+
+@kernel
+def walk(space: Space, place: Place, z: Array, incumbent: Incumbent, bench: Bench) -> None:
+    """Newton's method for the nearest point with margin 0, from z on; keep it if it beats the incumbent."""
+    here, found, linear = place.slack, bench.polished, bench.pattern
+    here[:] = z
+    for _ in range(STEPS):
+        tangent_row(space, place, here, linear.slope)
+        linear.convex[:] = False
+        linear.lift[:] = 0.0
+        least_distance(space, place, linear, here, np.inf, bench.pieces, found)
+        if found.numbers[DISTANCE] <= 0.0 or found.numbers[LENGTH] > 2.0 * incumbent.radius[0]:
+            break
+        moved = size = 0.0
+        for j in range(z.size):
+            moved = max(moved, abs(found.z[j] - here[j]))
+            size = max(size, abs(found.z[j]))
+        here[:] = found.z
+        if moved <= 1e-9 * size:
+            break
+    shorten(space, place, found.z, found.theta, found.numbers[LENGTH], incumbent)
+
+
+@kernel
+def tangent_row(space: Space, place: Place, z: Array, pattern: Array) -> None:
+    """Write the row that is the margin's tangent at z, where the neurons are on or off as there."""
+    value, row = margin(place, z), place.rows[0]
+    row[:] = 0.0
+    for o in range(place.role.size):
+        for j in range(z.size):
+            row[j] += place.mix[o] * place.outputs[o, j]
+    place.rate[0] = 0.0
+    size = abs(value)
+    for j in range(z.size):
+        pattern[j] = 1.0 if z[j] > 0.0 else 0.0
+        value -= row[j] * max(z[j], 0.0)
+        size += abs(row[j] * place.start[j])
+        place.rate[0] += abs(row[j]) * space.norms[j]
+    place.constants[0], place.size[0] = value, size
+
+
+@kernel
+def shorten(space: Space, place: Place, z: Array, theta: Array, length: float, incumbent: Incumbent) -> None:
+    """The first fooled point on the ray to z, at most twice as far; keep it if it beats the incumbent."""
+    ahead = place.average
+    stop = np.inf
+    for share in (1.0, 1.0 + 1e-9, 1.0 + 1e-6, 1.001, 1.01, 1.1, 2.0):
+        if share * length < incumbent.radius[0] * (1.0 + 1e-9) and stop == np.inf:
+            ahead[:] = place.start + share * (z - place.start)
+            stop = share if margin(place, ahead) <= 0.0 else np.inf
+    if stop == np.inf or not length > 0.0:
+        return
+    start = 0.0
+    for _ in range(HALVINGS):
+        middle = 0.5 * (start + stop)
+        ahead[:] = place.start + middle * (z - place.start)
+        if margin(place, ahead) <= 0.0:
+            stop = middle
+        else:
+            start = middle
+    if stop * length < incumbent.radius[0]:
+        incumbent.radius[0] = stop * length
+        incumbent.theta[:] = stop * theta

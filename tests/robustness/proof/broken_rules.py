@@ -1,0 +1,227 @@
+"""Run without the compiler: every rule of the checker, broken on purpose, must prove too much somewhere.
+
+Prints one line per rule: its name, how many bounds exceed the truth with it broken, and how many without.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from featavg.robustness.proof import (
+    arithmetic,
+    caps,
+    checker,
+    halfspace,
+    intervals,
+    mixes,
+    shape,
+    support,
+    tree,
+    witness,
+)
+from featavg.robustness.proof.format import Decision, Neurons, Problem, Proofs
+from tests.robustness.proof.problems import KINDS, radius_on_rays, random_problem
+from tests.robustness.proof.provers import ROOT, Cut, Node, proofs_of, random_proofs, tight_proofs
+
+MODULES = (arithmetic, caps, checker, halfspace, intervals, mixes, shape, support, tree, witness)
+
+
+@contextmanager
+def replaced(name: str, value: Callable[..., Any]) -> Iterator[None]:
+    """Put `value` wherever a module of the checker knows `name`."""
+    old = [(module, getattr(module, name)) for module in MODULES if hasattr(module, name)]
+    assert old, name
+    for module, _ in old:
+        setattr(module, name, value)
+    try:
+        yield
+    finally:
+        for module, original in old:
+            setattr(module, name, original)
+
+
+def steeper(slope: float, theta: float, low: float, high: float) -> float:
+    return min((slope - theta) * z if z > 0 else -theta * z for z in (low, high))
+
+
+def both_sides(low: Any, high: Any, neuron: int, threshold: float, side: int) -> None:
+    low[neuron], high[neuron] = max(low[neuron], threshold), min(high[neuron], threshold)
+
+
+def half_reach(low: Any, high: Any, center: Any, slack: Any, norm: Any, reach: float) -> None:
+    intervals_within_reach(low, high, center, slack, norm, reach / 2)
+
+
+def any_mix(rows: Any, mix: Any, slope: Any, spread: Any) -> tuple[bool, float]:
+    slope += mix @ rows.slope
+    return True, float(mix @ rows.constant)
+
+
+def asymmetric_box(euclidean: bool, h: Any, low: Any, high: Any, step: float, remainder: Any) -> float:
+    """The side of the box that h does not push against."""
+    taken = halfspace_take_box(euclidean, h, low, high, step, remainder)
+    q = h - remainder
+    with np.errstate(invalid="ignore"):
+        other = np.where(q == 0, 0.0, np.where(q > 0, q * high, q * low))
+    return taken if not np.isfinite(other).all() else -float(other.sum())
+
+
+intervals_within_reach, halfspace_take_box = intervals.within_reach, halfspace.take_box
+pooled_own_average, over_rivals = mixes._own_average, checker._over_rivals
+
+
+def half_support(v: Any, sign: float, h: Any, t: float, least: Any, most: Any) -> tuple[float, float]:
+    c = sign * v - t * h
+    return 0.5 * float(np.maximum(c * least, c * most).sum()), 0.0
+
+
+def more_entropy(*arguments: Any) -> Any:
+    entropy, constant, bound = pooled_own_average(*arguments)
+    return entropy + 0.3, constant, bound
+
+
+def least_rival_only(problem: Problem, proofs: Proofs, trees: Any, values: Any) -> Any:
+    """Forgets that all rivals must be excluded."""
+    best = np.zeros(len(problem.x))
+    np.maximum.at(best, proofs.point[trees.chosen], values[trees.chosen])
+    return best
+
+
+RULES: dict[str, tuple[str, Callable[..., Any]]] = {
+    "κ without the kink at 0": ("relaxation_offset", steeper),
+    "a branch keeps both sides": ("on_side", both_sides),
+    "half the reach": ("within_reach", half_reach),
+    "caps as if all were parallel": ("gram_distance", lambda norm, inner, length, t: abs(norm - t * length)),
+    "a wrong norm": ("norm_up", lambda values, euclidean: 0.9 * float(np.linalg.norm(values, 2 if euclidean else 1))),
+    "the wrong side of the box": ("take_box", asymmetric_box),
+    "negative multipliers of rows": ("mixed_rows", any_mix),
+    "ℓ2 support halved": ("l2_support", lambda v, sign, reach, low, high: 0.5 * reach * float(np.linalg.norm(v))),
+    "ℓ∞ support halved": ("linf_support", half_support),
+    "too much entropy": ("_own_average", more_entropy),
+    "exponentials below their chord": ("_above_exponential", lambda alpha, entropy, least, most: -alpha * most),
+    "one rival is enough": ("_over_rivals", least_rival_only),
+    "missing sides": ("_closed", lambda path, start, stop: True),
+    "siblings of other neurons": ("_siblings", lambda proofs, one, other: True),
+    "no rounding": ("down", lambda value: value),
+}
+
+
+def exceeding(problem: Problem, proofs: Proofs, truth: np.ndarray) -> int:
+    with np.errstate(all="ignore"):
+        lower = np.maximum(checker.check(problem, proofs), checker.check(problem, proofs, 0 * truth))
+        return int((lower > truth * (1 + 1e-9)).sum())
+
+
+def battery() -> Iterator[tuple[Problem, Proofs, np.ndarray]]:
+    for i in range(90):
+        rng = np.random.default_rng([11, i])
+        kind, norm, box = KINDS[i % 5], ("l2", "linf")[i // 5 % 2], ("none", "both", "one-sided")[i // 10 % 3]
+        problem = random_problem(rng, kind, norm, box, points=1)
+        truth = np.array([radius_on_rays(problem, 0)])
+        reach = 1.5 * float(truth[0]) if np.isfinite(truth[0]) and truth[0] > 0 else 2.0
+        proofs = random_proofs(problem, rng, reach, endless=False)
+        yield problem, proofs, truth
+        if norm == "l2" and box == "none":
+            yield padded(problem), proofs, truth
+        if kind != "probabilities":
+            proofs = tight_proofs(problem, reach)
+            yield problem, proofs, truth
+            yield problem, proofs._replace(mix=-proofs.mix, theta=-proofs.theta), truth
+            yield problem, lopsided(proofs), truth
+
+
+def padded(problem: Problem) -> Problem:
+    """With more axes than neurons, so that inner products are used; the new axes change nothing."""
+    zeros = ((0, 0), (0, len(problem.neurons.biases)))
+    layer = problem.neurons._replace(weights=np.pad(problem.neurons.weights, zeros))
+    return problem._replace(neurons=layer, x=np.pad(problem.x, zeros))
+
+
+def lopsided(proofs: Proofs) -> Proofs:
+    """Only the first side of the first branch of every tree, and the same neuron's name for another."""
+    trees = []
+    for tree_ in range(len(proofs.point)):
+        nodes = []
+        for node in range(proofs.first_node[tree_], proofs.first_node[tree_ + 1]):
+            head = (int(proofs.depth[node]), int(proofs.neuron[node]), int(proofs.side[node]), 0.0)
+            nodes.append(Node(*head, [_cut(proofs, c) for c in range(*proofs.first_cut[node : node + 2])]))
+        half = [node for node in nodes if node.depth == 0 or node.side < 0]
+        trees.append((int(proofs.point[tree_]), int(proofs.rival[tree_]), half))
+    return proofs_of(trees)
+
+
+def _cut(proofs: Proofs, cut: int) -> Cut:
+    theta = np.zeros(8)
+    entries = slice(*proofs.theta_start[cut : cut + 2])
+    theta[proofs.theta_neuron[entries]] = proofs.theta[entries]
+    mix = proofs.mix[slice(*proofs.mix_start[cut : cut + 2])]
+    return Cut(float(proofs.reach[cut]), mix, theta, float(proofs.box_step[cut]))
+
+
+def crafted() -> Iterator[tuple[Problem, Proofs, np.ndarray]]:
+    """Proofs that one broken rule each would believe, with radii in closed form."""
+    sign, one = Decision("sign", np.zeros(1, dtype=np.int64)), np.array([1])
+    # f = ReLU(y) − ReLU(x) + 1; the second side is about another neuron, so points with x > 0 are forgotten.
+    layer = Neurons(np.array([[0.0, 1.0], [1.0, 0.0]]), np.zeros(2), np.array([[1.0, -1.0]]), np.array([1.0]))
+    cuts = [Cut(5.0, 1.0, [0.0, 0.0])]
+    nodes = [Node(*ROOT, []), Node(1, 1, -1, 0.0, cuts), Node(1, 0, 1, 100.0, cuts)]
+    yield Problem(layer, np.array([[0.5, 0.5]]), one, sign), proofs_of([(0, 0, nodes)]), np.array([0.5**0.5])
+    # f = x + y + 1 (its neuron is on), x >= −0.2: nearest is (−0.2, −0.8).
+    layer = Neurons(np.ones((1, 2)), np.array([10.0]), np.ones((1, 1)), np.array([-9.0]))
+    box = (np.array([-0.2, -np.inf]), np.array([0.01, np.inf]))
+    proofs = proofs_of([(0, 0, [Node(*ROOT, [Cut(2.0, 1.0, [1.0], 0.8)])])])
+    yield Problem(layer, np.zeros((1, 2)), one, sign, "l2", *box), proofs, np.array([0.68**0.5])
+    # f_0 = x, f_1 = −1, f_2 = 0, classes {0, 1} and {2} by maximum: fooled where x <= 0; −1 times a row is no row.
+    layer = Neurons(np.ones((1, 1)), np.array([10.0]), np.array([[1.0], [0.0], [0.0]]), np.array([-10.0, -1.0, 0.0]))
+    problem = Problem(layer, np.ones((1, 1)), np.array([0]), Decision("maximum", np.array([0, 0, 1])))
+    yield problem, proofs_of([(0, 2, [Node(*ROOT, [Cut(3.0, [1.0, -1.0], [1.0])])])]), np.array([1.0])
+    # f = x + 1 − ReLU(y) at (0, −0.1): nearest on x + 1 = y; cuts that only help a neuron whose range shrinks too fast.
+    layer = Neurons(np.eye(2, 3), np.array([10.0, 0.0]), np.array([[1.0, -1.0]]), np.array([-9.0]))
+    cuts = [Cut(0.9, 1.0, [1.0, -share]) for share in (0.444, 0.3, 0.3, 0.2, 0.2, 0.1, 0.1, 0.05, 0.05, 0.0, 0.0)]
+    problem = Problem(layer, np.array([[0.0, -0.1, 0.0]]), one, sign)
+    yield problem, proofs_of([(0, 0, [Node(*ROOT, cuts)])]), np.array([1.1 / 2**0.5])
+    # f = 1 − ReLU(x) at −1: fooled from 1 on; the chord of a neuron that moves half as much knows of nothing.
+    layer = Neurons(np.ones((1, 1)), np.zeros(1), -np.ones((1, 1)), np.ones(1))
+    problem = Problem(layer, -np.ones((1, 1)), one, sign, "l2", np.array([-5.0]), np.array([5.0]))
+    yield problem, proofs_of([(0, 0, [Node(*ROOT, [Cut(2.5, 1.0, [-0.1])])])]), np.array([2.0])
+
+
+def unrounded() -> int:
+    """How often β/‖h‖ exceeds itself in rationals, for one linear piece."""
+    found = 0
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        w, c = rng.normal(size=3), float(rng.uniform(0.1, 1.0))
+        layer = Neurons(w[None], np.array([50.0]), np.ones((1, 1)), np.array([c]))
+        problem = Problem(layer, rng.normal(size=(1, 3)), np.array([1]), Decision("sign", np.zeros(1, dtype=np.int64)))
+        proofs = proofs_of([(0, 0, [Node(*ROOT, [Cut(np.inf, 1.0, [1.0])])])])
+        lower = Fraction(float(checker._proved(problem, proofs, None)[0]))
+        z = Fraction(50) + sum(
+            Fraction(a) * Fraction(b) for a, b in zip(w.tolist(), problem.x[0].tolist(), strict=True)
+        )
+        square = sum(Fraction(a) ** 2 for a in w.tolist())
+        found += lower**2 * square > (z + Fraction(c)) ** 2
+    return found
+
+
+def main() -> None:
+    problems = [*battery(), *crafted()]
+    sound = sum(exceeding(*each) for each in problems) + unrounded()
+    for rule, (name, broken) in RULES.items():
+        with replaced(name, broken):
+            if rule == "no rounding":
+                with replaced("up", lambda value: value), replaced("gamma", lambda count: 0.0):
+                    found = unrounded()
+            else:
+                found = sum(exceeding(*each) for each in problems)
+        print(rule, found, sound, sep="\t")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

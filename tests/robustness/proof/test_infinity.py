@@ -1,0 +1,92 @@
+"""Infinite radii are proved in rationals, or not at all."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from featavg.errors import InputError
+from featavg.robustness.proof import Decision, Neurons, Problem, infinite
+from featavg.robustness.proof.infinity import Branch, Emptiness, Leaf, from_text, proves_empty, to_text
+from featavg.robustness.search.emptiness import find_emptiness
+from tests.robustness.proof.problems import radius_on_rays, random_problem
+
+SIGN = Decision("sign", np.zeros(1, dtype=np.int64))
+ONE = Fraction(1)
+
+
+def pair(slack: float, tilt: float = 0.0) -> Problem:
+    """f = ReLU(x) − ReLU(x + tilt·y − 1) + slack, at least slack everywhere if tilt = 0."""
+    weights, biases = np.array([[1.0, 0.0], [1.0, tilt]]), np.array([0.0, -1.0])
+    layer = Neurons(weights, biases, np.array([[1.0, -1.0]]), np.array([slack]))
+    return Problem(layer, np.array([[0.5, 0.5]]), np.array([1]), SIGN)
+
+
+# z_1 <= 0: f >= ReLU(z_0) + slack; z_1 >= 0: f >= z_0 − z_1 + slack = 1 + slack.
+TREE = Branch(1, Leaf({0: ONE}, {}), Leaf({0: ONE}, {0: ONE, 1: -ONE}))
+
+
+def test_a_certificate_holds_where_it_should_and_nowhere_else() -> None:
+    assert proves_empty(pair(0.05), Emptiness(1, 0, TREE))
+    assert not proves_empty(pair(0.0), Emptiness(1, 0, TREE))  # a tie is fooled
+    assert not proves_empty(pair(0.05, tilt=5e-324), Emptiness(1, 0, TREE))  # nearly parallel is not parallel
+    assert not proves_empty(pair(0.05), Emptiness(-1, 0, TREE))
+    assert not proves_empty(pair(0.05), Emptiness(1, 1, TREE))
+    assert infinite(pair(0.05), [Emptiness(1, 0, TREE)]).tolist() == [True]
+    assert infinite(pair(0.05), []).tolist() == [False]
+
+
+@pytest.mark.parametrize(
+    "tree",
+    [
+        Leaf({0: ONE}, {0: ONE, 1: -ONE}),  # the undecided neuron has no lower line of that slope
+        Branch(1, Leaf({0: ONE}, {1: -ONE}), TREE.on),  # −z is no lower line where z <= 0
+        Branch(1, TREE.off, Leaf({0: ONE}, {0: ONE * 2, 1: -2 * ONE})),  # steeper than ReLU
+        Branch(1, TREE.off, Leaf({0: ONE}, {0: ONE, 1: -ONE + Fraction(1, 10**30)})),  # h is not 0
+        Branch(1, TREE.off, Leaf({0: -ONE}, {})),
+        Branch(1, TREE.off, Leaf({7: ONE}, {})),
+        Branch(1, TREE.off, Leaf({0: ONE}, {9: ONE})),
+        Branch(5, TREE.off, TREE.on),
+        Leaf({}, {}),
+    ],
+)
+def test_broken_certificates_prove_nothing(tree: Branch | Leaf) -> None:
+    assert not proves_empty(pair(0.05), Emptiness(1, 0, tree))
+
+
+def test_the_finder_finds_and_never_proves_a_finite_radius_infinite() -> None:
+    found = wanted = 0
+    for seed in range(60):
+        kind = ("sign", "argmax", "maximum", "logits")[seed % 4]
+        box = ("none", "one-sided")[seed // 4 % 2]
+        problem = random_problem(np.random.default_rng(seed), kind, "l2", box, points=1)
+        certificates = find_emptiness(problem, np.ones(1, dtype=bool))
+        assert from_text(to_text(certificates)) == certificates
+        endless = bool(infinite(problem, certificates)[0])
+        truth = radius_on_rays(problem, 0, reach=1e4)
+        assert not endless or truth == np.inf
+        found, wanted = found + endless, wanted + (truth == np.inf)
+    assert found >= 0.9 * wanted > 0
+
+
+def test_many_negative_neurons_in_one_dimension() -> None:
+    rng = np.random.default_rng(1)
+    neurons = 12
+    knots = np.sort(rng.uniform(-3, 3, neurons))
+    weights = np.concatenate([np.ones((neurons, 1)), np.ones((neurons, 1))])
+    outputs = np.concatenate([np.ones(neurons), -np.ones(neurons)])[None]
+    layer = Neurons(weights, np.concatenate([-knots + 0.5, -knots]), outputs, np.array([0.1]))
+    problem = Problem(layer, np.array([[0.0]]), np.array([1]), SIGN)
+    certificates = find_emptiness(problem, np.ones(1, dtype=bool), seconds=20.0)
+    assert infinite(problem, certificates).all()
+
+
+@pytest.mark.parametrize("text", ["", "[", "{}", "[[1]]", '[[1, 0, [{"0": ["0x1", "0x0"]}, {}]]]', "[" * 5000])
+def test_damaged_text_is_refused(text: str) -> None:
+    if text == "{}":
+        assert from_text(text) == []
+        return
+    with pytest.raises(InputError, match="damaged"):
+        from_text(text)
