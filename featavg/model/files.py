@@ -1,4 +1,4 @@
-"""Networks on disk: npz or safetensors, plain arrays both; nothing in a file is ever executed."""
+"""Networks on disk: npz or safetensors, or the files of ONNX and skops; nothing in a file is ever executed."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import io
 import json
 import os
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ import numpy as np
 from featavg.errors import InputError
 from featavg.files import whole_file
 from featavg.model.activation import Activation
+from featavg.model.adapters import as_network, onnx, skops
 from featavg.model.network import Layer, Network
 from featavg.model.readouts import GROUPED, Argmax, Grouped, Groups, Readout, Sign
 from featavg.model.two_layer import BinaryNetwork, MulticlassNetwork
@@ -22,8 +24,10 @@ VERSION = 2
 COORDINATES = ("ambient", "compact")
 
 
-def save_network(network: Network, path: str | os.PathLike[str], about: Mapping[str, Any] | None = None) -> None:
-    """Write a network to `path`, as .npz or .safetensors by its ending; the file is whole or not there.
+def save_network(network: Any, path: str | os.PathLike[str], about: Mapping[str, Any] | None = None) -> None:
+    """Write a network, or any model that `as_network` reads, to `path`; the file is whole or not there.
+
+    The ending says how: .npz, .safetensors, or .onnx for other programs (float64, Gemm and Relu nodes).
 
     `about` is a dict of JSON values that travels with it, for `read_about`.
 
@@ -36,12 +40,15 @@ def save_network(network: Network, path: str | os.PathLike[str], about: Mapping[
     2
     """
     path = Path(path)
-    if path.suffix not in (".npz", ".safetensors"):
-        raise InputError(f"a network file must end in .npz or .safetensors, got {path.name}")
-    arrays = _packed(network)
-    if about is not None:
-        arrays["about"] = _as_bytes(dict(about))
-    packed = None if path.suffix == ".npz" else _safetensors().save(arrays)
+    if path.suffix not in (".npz", ".safetensors", ".onnx"):
+        raise InputError(f"a network file must end in .npz, .safetensors or .onnx, got {path.name}")
+    read = as_network(network)
+    if path.suffix == ".onnx":
+        texts = {"featavg": _described(read), "about": dict(about or {})}
+        packed: bytes | None = onnx.write(read, {name: json.dumps(said) for name, said in texts.items()})
+    else:
+        arrays = _packed(read) | ({} if about is None else {"about": _as_bytes(dict(about))})
+        packed = None if path.suffix == ".npz" else _safetensors().save(arrays)
     with whole_file(path) as file:
         if packed is None:
             np.savez(file, **arrays)
@@ -50,7 +57,9 @@ def save_network(network: Network, path: str | os.PathLike[str], about: Mapping[
 
 
 def load_network(path: str | os.PathLike[str]) -> Network:
-    """Read a network that `save_network` wrote."""
+    """Read a network that `save_network` wrote, an ONNX file of such a network, or a scikit-learn model of skops."""
+    if Path(path).suffix in (".onnx", ".skops"):
+        return _foreign(_existing(Path(path)))
     arrays = _read(Path(path))
     try:
         return _unpacked(arrays) if "version" in arrays else _first_version(arrays)
@@ -58,17 +67,35 @@ def load_network(path: str | os.PathLike[str]) -> Network:
         raise InputError(f"{path} holds no network of this kind ({error}); write it with save_network") from None
 
 
-def _packed(network: Network) -> dict[str, Any]:
+def _foreign(path: Path) -> Network:
+    """A network from a file of another library; what `save_network` said of its read-out is kept."""
+    if path.suffix == ".skops":
+        return as_network(skops.load(path))
+    model = onnx.load(path)
+    network, said = onnx.read(model), onnx.metadata(model).get("featavg")
+    if said is None:
+        return network
+    try:
+        described = json.loads(said)
+        return replace(network, readout=_readout(described), coordinates=_coordinates(described))
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
+        raise InputError(f"{path} says something strange of its read-out ({error}); export it again") from None
+
+
+def _described(network: Network) -> dict[str, Any]:
     readout, activation = network.readout, network.activation
     groups = getattr(readout, "groups", None)
-    described = {
+    return {
         "name": readout.name,
         "labels": readout.labels.tolist(),
         "groups": None if groups is None else groups.values.tolist(),
         "activation": {"power": activation.power, "leak": activation.leak},
         "coordinates": network.coordinates,
     }
-    arrays: dict[str, Any] = {"version": np.array(VERSION), "described": _as_bytes(described)}
+
+
+def _packed(network: Network) -> dict[str, Any]:
+    arrays: dict[str, Any] = {"version": np.array(VERSION), "described": _as_bytes(_described(network))}
     for number, layer in enumerate(network.layers, start=1):
         arrays[f"weights_{number}"], arrays[f"biases_{number}"] = layer.weights, layer.biases
     return arrays
@@ -80,10 +107,14 @@ def _unpacked(arrays: dict[str, Any]) -> Network:
     described = _from_bytes(arrays["described"])
     depth = sum(name.startswith("weights_") for name in arrays)
     layers = tuple(Layer(arrays[f"weights_{i}"], arrays[f"biases_{i}"]) for i in range(1, depth + 1))
+    activation = Activation(int(described["activation"]["power"]), float(described["activation"]["leak"]))
+    return Network(layers, _readout(described), activation, _coordinates(described))
+
+
+def _coordinates(described: Mapping[str, Any]) -> Any:
     if described["coordinates"] not in COORDINATES:
         raise ValueError(f"coordinates {described['coordinates']!r}")
-    activation = Activation(int(described["activation"]["power"]), float(described["activation"]["leak"]))
-    return Network(layers, _readout(described), activation, described["coordinates"])
+    return described["coordinates"]
 
 
 def _readout(described: Mapping[str, Any]) -> Readout:
@@ -122,16 +153,25 @@ def _from_bytes(packed: Any) -> dict[str, Any]:
 
 def read_about(path: str | os.PathLike[str]) -> dict[str, Any]:
     """What `save_network` was told about a network, empty if nothing."""
-    arrays = _read(Path(path))
+    if Path(path).suffix == ".skops":
+        return {}
     try:
+        if Path(path).suffix == ".onnx":
+            return dict(json.loads(onnx.metadata(onnx.load(_existing(Path(path)))).get("about", "{}")))
+        arrays = _read(Path(path))
         return _from_bytes(arrays["about"]) if "about" in arrays else {}
     except (TypeError, ValueError) as error:
         raise InputError(f"{path} is damaged ({error}); copy it again") from None
 
 
-def _read(path: Path) -> dict[str, Any]:
+def _existing(path: Path) -> Path:
     if not path.is_file():
         raise InputError(f"no network file at {path}; check the path")
+    return path
+
+
+def _read(path: Path) -> dict[str, Any]:
+    _existing(path)
     safetensors = _safetensors() if path.suffix == ".safetensors" else None
     try:
         packed = path.read_bytes()

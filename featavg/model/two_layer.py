@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -65,6 +67,21 @@ class _Binary:
             output_bias=np.zeros(1),
             coordinates=data.coordinates,
         )
+
+
+def with_hidden_layer(network: Network) -> Network:
+    """A linear model as a network of two layers, W x + b = ReLU(W x + b) − ReLU(−W x − b); any other as it is.
+
+    >>> from featavg.model import Layer
+    >>> with_hidden_layer(Network((Layer(np.array([[2.0]]), np.array([1.0])),))).outputs([[-3.0], [3.0]]).ravel()
+    array([-5.,  7.])
+    """
+    if len(network.layers) != 1:
+        return network
+    (only,), eye = network.layers, np.eye(network.output_count)
+    hidden = (np.concatenate([only.weights, -only.weights]), np.concatenate([only.biases, -only.biases]))
+    layers = two_layers(*hidden, np.hstack([eye, -eye]), np.zeros(len(eye)))
+    return replace(network, layers=layers, activation=RELU)
 
 
 class _Multiclass:

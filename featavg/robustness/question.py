@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from featavg.arrays import Array, Bools, Ints, finite_matrix, labels_among
 from featavg.errors import InputError
-from featavg.model import GROUPED, Network, as_network, read_as
+from featavg.model import GROUPED, Network, as_network, read_as, with_hidden_layer
 
 Norm = Literal["l2", "linf"]
 NORMS: tuple[Norm, ...] = ("l2", "linf")
@@ -80,7 +80,7 @@ def ask(
     >>> ask(([[1.0]], [0.0], [[1.0]], [-1.0]), [[3.0]], [1]).margins([[2.5]])
     array([1.5])
     """
-    network = as_network(model)
+    network = with_hidden_layer(as_network(model))
     if len(network.layers) != 2 or not network.activation.is_relu:
         raise InputError(f"exact radii need two layers with ReLU between them, got {len(network.layers)} layers")
     points = finite_matrix(x, "x", columns=network.weights.shape[1])

@@ -118,7 +118,7 @@ def test_paths_that_lead_nowhere_are_refused(tmp_path: Path) -> None:
         load_network(tmp_path / "missing.npz")
     with pytest.raises(InputError, match="no network file at"):
         load_network(tmp_path)
-    with pytest.raises(InputError, match=r"must end in .npz or .safetensors, got net.pt"):
+    with pytest.raises(InputError, match=r"must end in .npz, .safetensors or .onnx, got net.pt"):
         save_network(NETWORKS[0], tmp_path / "net.pt")
     with pytest.raises(InputError, match=r"cannot write .*nowhere.net.npz"):
         save_network(NETWORKS[0], tmp_path / "nowhere" / "net.npz")

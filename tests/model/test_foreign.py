@@ -54,10 +54,13 @@ def test_our_own_networks_pass_through() -> None:
     ("model", "complaint"),
     [
         (MLPClassifier(), "this MLPClassifier is not fitted"),
-        (torch.nn.Sequential(torch.nn.Linear(5, 2), torch.nn.ReLU()), "got Linear, ReLU"),
+        (
+            torch.nn.Sequential(torch.nn.Linear(5, 2), torch.nn.ReLU()),
+            "of Linear, ReLU: a network needs a linear layer before the end",
+        ),
         (
             torch.nn.Sequential(torch.nn.Linear(5, 2), torch.nn.Tanh(), torch.nn.Linear(2, 1)),
-            "got Linear, Tanh, Linear",
+            "cannot read a torch module with a Tanh; supported are Linear, ReLU",
         ),
         ("a network", "cannot read a str"),
         ((np.eye(5), [0.0]), "cannot read a tuple"),

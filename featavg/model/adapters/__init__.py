@@ -18,6 +18,8 @@ ADAPTERS = Registry(
     "adapters",
     {
         "builtins": "featavg.model.adapters.arrays",
+        "featavg": "featavg.model.adapters.own",
+        "onnx": "featavg.model.adapters.onnx",
         "sklearn": "featavg.model.adapters.sklearn",
         "torch": "featavg.model.adapters.torch",
     },

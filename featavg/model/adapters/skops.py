@@ -1,0 +1,24 @@
+"""Files of skops: scikit-learn models stored without code to run (extra `skops`)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from featavg.errors import InputError
+
+
+def load(path: Path) -> Any:
+    """The scikit-learn model in a file, if it holds nothing but types that skops knows to be harmless."""
+    try:
+        import skops.io
+    except ImportError:
+        raise InputError("skops files need the package: pip install 'featavg[skops]'") from None
+    try:
+        strange = skops.io.get_untrusted_types(file=path)
+        if not strange:
+            return skops.io.load(path, trusted=[])
+    except Exception as error:  # a damaged file can break its reader anywhere, with errors of any type
+        reason = f"{type(error).__name__}: {error}".splitlines()[0]
+        raise InputError(f"{path} is damaged or no skops file ({reason}); write it again") from None
+    raise InputError(f"{path} holds types that may run code, so it is refused: {', '.join(map(str, strange))}")
