@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 from featavg.errors import InputError
-from featavg.intervals import bootstrap_ratio, clopper_pearson, normal, student_t, wilson
+from featavg.intervals import bootstrap_ratio, clopper_pearson, normal, share_over_seeds, student_t, wilson
 
 
 def test_student_t_is_scipys() -> None:
@@ -70,3 +70,27 @@ def test_the_bootstrap_covers_a_ratio_of_means_and_holds_it() -> None:
 def test_no_interval_from_nothing(make) -> None:
     with pytest.raises(InputError):
         make()
+
+
+def test_equal_shares_prove_no_more_than_their_points_do() -> None:
+    """Student's interval of equal values has no width; 200 of 200 points still allow an error rate above 0."""
+    low, high = share_over_seeds([1.0] * 4, points=50, level=0.9998)
+    assert (low, high) == clopper_pearson(200, 200, 0.9998)
+    assert low == pytest.approx(0.0001 ** (1 / 200))
+
+
+def test_shares_that_differ_between_seeds_are_as_uncertain_as_their_seeds() -> None:
+    shares = [0.2, 0.8, 0.5]
+    low, high = share_over_seeds(shares, points=10_000)
+    outer = student_t(shares, 0.95)
+    assert (low, high) == (max(0.0, outer[0]), min(1.0, outer[1]))
+
+
+def test_shares_within_and_between_seeds_are_covered_as_often_as_told() -> None:
+    """Beta-distributed shares of seeds, binomial points: both levels vary."""
+    rng, truth, covered = np.random.default_rng(0), 0.95, 0
+    for _ in range(400):
+        shares = rng.binomial(40, rng.beta(19 * 5, 5, size=8)) / 40
+        low, high = share_over_seeds(shares, 40)
+        covered += low <= truth <= high
+    assert covered >= 0.95 * 400

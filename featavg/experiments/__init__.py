@@ -7,7 +7,8 @@ A module in a folder here that says what it costs is a chapter, found by its fil
     NEEDS       names of the data sets it needs, () for none
     Config      a frozen dataclass of JSON values with `seeds: int = 5` and `first_seed: int = 0`: the run uses the
                 seeds first_seed .. first_seed + seeds − 1
-    COLUMNS     what `measure` returns: name -> how it is obtained, with the axes of arrays (`Quantity`)
+    COLUMNS     what `measure` returns: name -> how it is obtained, with the axes of arrays and, where it is a share, of
+                how many independent points (`Quantity`)
     CLAIMS      what is expected of which column, why so near (`Expect`)
     DRAWINGS    which columns are drawn how (`Drawing`); columns are averaged over seeds, `band=0.95` adds intervals
     measure     measure(config, seed) -> dict: one seed's numbers; it draws nothing and prints nothing
@@ -43,8 +44,8 @@ Each may leave out arguments; `measure` may also ask for `progress`.
         slopes = np.polyfit(np.log(config.clusters), np.log(table["radius"]), 1)[0]
         return table.plus({"slope": Column(slopes, ("seed",), "slope of log radius over log clusters")})
 
-A claim is settled by its confidence interval at level 1 − 0.05/250 (`featavg.record.claim`): wide with 5 seeds
-(± 5.5 standard deviations), ± 1.8 with 10. Cheap chapters take more seeds rather than wider tolerances.
+A claim is settled by its confidence interval at level 1 − 0.05/500 (`featavg.record.claim`): wide with 5 seeds
+(± 7 standard deviations), ± 2.1 with 10. Cheap chapters take more seeds rather than wider tolerances.
 '''
 
 import lazy_loader

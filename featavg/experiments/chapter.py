@@ -22,6 +22,7 @@ class Quantity:
     axes: tuple[str, ...] = ()
     unit: str = ""
     once: bool = False  # taken from the first seed alone: a picture, say
+    points: int | Callable[[Any], int] = 0  # it is a share of so many independent points (of the configuration)
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,7 @@ class Expect:
     relative: bool = False  # the tolerance is a share of what is expected
     published: float | None = None
     vacuous: str = ""  # why the bound, if it holds, says nothing
+    check: bool = False  # an identity: told, and not counted among the claims
     at: Mapping[str, Any] = field(default_factory=dict)
 
     def claim(self, config: Any, table: Table) -> Claim:
@@ -61,9 +63,12 @@ class Expect:
             "unit": column.unit,
             "how": column.text,
             "vacuous": self.vacuous,
+            "check": self.check,
         }
         text = told(self.text, config, table)
-        return Claim.over_seeds(values, text, **fields) if values.ndim else Claim.exact(float(values), text, **fields)
+        if not values.ndim:
+            return Claim.exact(float(values), text, **fields)
+        return Claim.over_seeds(values, text, column.points, **fields)
 
 
 def told(template: str, config: Any, table: Table) -> str:

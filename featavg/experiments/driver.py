@@ -79,11 +79,13 @@ def _table(module: Any, config: Any, rows: list[list[Mapping[str, Any]]]) -> Tab
             raise InputError(f"`measure` returns {name!r}, which COLUMNS does not describe; say there what it is")
         about = module.COLUMNS[name]
         about = about if isinstance(about, Quantity) else Quantity(about)
+        points = about.points(config) if callable(about.points) else about.points
         if about.once:
-            columns[name] = Column(rows[0][0][name], about.axes, about.text, about.unit)
+            columns[name] = Column(rows[0][0][name], about.axes, about.text, about.unit, points)
         else:
             values = np.array([[row[name] for row in case] for case in rows])
-            columns[name] = Column(values if len(lead) > 1 else values[0], (*lead, *about.axes), about.text, about.unit)
+            axes = (*lead, *about.axes)
+            columns[name] = Column(values if len(lead) > 1 else values[0], axes, about.text, about.unit, points)
         sizes |= dict(zip(columns[name].axes, columns[name].values.shape, strict=True))
     named = {axis: of(config) if callable(of) else of for axis, of in getattr(module, "COORDS", {}).items()}
     return Table(columns, {axis: named.get(axis, range(size)) for axis, size in sizes.items()})

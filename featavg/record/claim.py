@@ -11,13 +11,20 @@ up to expected + tolerance (`at most`). The verdict compares the confidence inte
 Multiple testing. Intervals have level 1 − 0.05 / FAMILY (Bonferroni), FAMILY being an upper limit, fixed beforehand,
 of the number of claims in the whole project. So with probability 0.95 *every* interval covers its true value at once,
 and no claim is settled wrongly by chance, whichever claims are run and in whichever order.
+
+Intervals. A mean over seeds has Student's interval over seeds. A mean of shares, each of a known number of points, has
+the smallest interval that holds Student's over seeds and Clopper and Pearson's over all points (`share_over_seeds`):
+equal shares at every seed prove no more than their points do. A number that no seed enters has no interval.
+
+Checks. An identity, a closed form or a count that could only be missed by a mistake in the program is a check: it is
+tested and told like a claim, and not counted as one.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, cast, get_args
 
 import numpy as np
@@ -25,12 +32,12 @@ from numpy.typing import ArrayLike
 
 from featavg.arrays import finite_vector
 from featavg.errors import InputError
-from featavg.intervals import student_t
+from featavg.intervals import share_over_seeds, student_t, student_t_width
 
 Relation = Literal["near", "at least", "at most"]
 Verdict = Literal["holds", "fails", "open", "vacuous"]
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
-FAMILY = 250
+FAMILY = 500
 LEVEL = 1 - 0.05 / FAMILY
 
 
@@ -58,6 +65,8 @@ class Claim:
     unit: str = ""
     how: str = ""  # how the number was obtained: read-out, statistic, over what
     vacuous: str = ""  # why the bound, if it holds, says nothing
+    interval_of: str = ""  # what the interval is: "Student's t over 10 seeds"
+    check: bool = False  # an identity, which only a mistake in the program could break
 
     def __post_init__(self) -> None:
         # NumPy scalars are welcome and leave as plain floats, which JSON knows.
@@ -77,10 +86,15 @@ class Claim:
             raise InputError(f"relation must be one of {', '.join(get_args(Relation))}, got {self.relation!r}")
 
     @classmethod
-    def over_seeds(cls, values: ArrayLike, text: str, **fields: Any) -> Claim:
-        """Make a claim about the mean of `values` (seed,), with its Student-t interval; `fields` are the others."""
-        measured = float(np.mean(finite_vector(values, f"values of the claim {text!r}")))
-        low, high = student_t(values, LEVEL)
+    def over_seeds(cls, values: ArrayLike, text: str, points: int = 0, **fields: Any) -> Claim:
+        """Make a claim about the mean of `values` (seed,), with its interval; `fields` are the others.
+
+        With `points` each value is a share of so many independent points.
+        """
+        given = finite_vector(values, f"values of the claim {text!r}")
+        measured = float(np.mean(given))
+        low, high = share_over_seeds(given, points, LEVEL) if points else student_t(given, LEVEL)
+        fields.setdefault("interval_of", f"Student's t over {len(given)} seeds" + _points_too(points, len(given)))
         # The mean of equal values may differ from each of them in the last digit.
         return cls(text=text, measured=measured, interval=(min(low, measured), max(high, measured)), **fields)
 
@@ -107,10 +121,26 @@ class Claim:
         return "vacuous" if self.vacuous else "holds"
 
 
+def at_level(claim: Claim, seeds: int, family: int) -> Claim:
+    """A claim whose Student interval over `seeds` was made for a smaller family of claims, widened to today's.
+
+    mean ± t·s/√n at two levels differ by the ratio of the t alone, so this is what a new run would have got.
+    """
+    if family == FAMILY or seeds < 2:
+        return claim
+    widening = student_t_width(seeds, LEVEL) / student_t_width(seeds, 1 - 0.05 / family)
+    low, high = (claim.measured + (end - claim.measured) * widening for end in claim.interval)
+    return replace(claim, interval=(low, high))
+
+
 def count_verdicts(claims: Iterable[Claim]) -> dict[Verdict, int]:
-    """Count the claims of each verdict, in the order holds, fails, open, vacuous."""
-    found = [claim.verdict for claim in claims]
+    """Count the claims of each verdict, in the order holds, fails, open, vacuous; checks are not counted."""
+    found = [claim.verdict for claim in claims if not claim.check]
     return {verdict: found.count(verdict) for verdict in VERDICTS}
+
+
+def _points_too(points: int, seeds: int) -> str:
+    return f" and Clopper-Pearson's over {points * seeds} points, whichever reaches further" if points else ""
 
 
 def _finite(value: object, name: str) -> float:

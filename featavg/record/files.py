@@ -24,7 +24,7 @@ import numpy as np
 
 from featavg.errors import InputError
 from featavg.files import make_folder, write_all
-from featavg.record.claim import Claim
+from featavg.record.claim import FAMILY, Claim, at_level
 from featavg.record.evidence import Drawing, Evidence
 from featavg.record.provenance import Provenance
 from featavg.record.record import Record
@@ -33,6 +33,7 @@ from featavg.record.table import Column, Table
 FORMAT = "featavg record"
 VERSION = 2
 COORDS = "coords/"
+FIRST_FAMILY = 250  # how many claims the intervals of records were made for that do not say it
 
 
 def write_record(record: Record, folder: str | os.PathLike[str]) -> Path:
@@ -61,7 +62,7 @@ def read_record(path: str | os.PathLike[str]) -> Record:
     packed = _read_npz(path.with_suffix(".npz"), content.get("npz_sha256"))
     try:
         return Record(
-            claims=tuple(_claim(item) for item in content["claims"]),
+            claims=tuple(_claim(item, content) for item in content["claims"]),
             seeds=content["seeds"],
             evidence=_evidence(content, packed),
             **{name: content[name] for name in ("name", "title", "config")},
@@ -99,9 +100,10 @@ def _as_json(record: Record, packed: bytes) -> dict[str, Any]:
         **{name: getattr(record, name) for name in ("name", "title", "config", "seeds")},
         "notes": evidence.notes,
         **{name: getattr(evidence.provenance, name) for name in ("seconds", "versions", "commit")},
+        "family": FAMILY,
         "claims": [claim_as_json(claim) for claim in record.claims],
         "drawings": [asdict(drawing) for drawing in evidence.drawings],
-        "columns": {name: {"axes": c.axes, "text": c.text, "unit": c.unit} for name, c in columns},
+        "columns": {name: {"axes": c.axes, "text": c.text, "unit": c.unit, "points": c.points} for name, c in columns},
         "npz_sha256": hashlib.sha256(packed).hexdigest(),
     }
 
@@ -119,12 +121,13 @@ def _evidence(content: Mapping[str, Any], packed: bytes) -> Evidence:
     return Evidence(table, drawings, content["notes"], provenance)
 
 
-def _claim(item: Mapping[str, Any]) -> Claim:
+def _claim(item: Mapping[str, Any], content: Mapping[str, Any]) -> Claim:
     low, high = item["interval"]
     ends = (-math.inf if low is None else low, math.inf if high is None else high)
     # The verdict in the file is for human readers; it is computed anew from the numbers.
     names = {field.name for field in fields(Claim)} - {"interval"}
-    return Claim(interval=ends, **{name: item[name] for name in names})
+    claim = Claim(interval=ends, **{name: item[name] for name in names if name in item})
+    return at_level(claim, len(content["seeds"]), content.get("family", FIRST_FAMILY))
 
 
 def _read_json(path: Path) -> dict[str, Any]:

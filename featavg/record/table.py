@@ -25,6 +25,7 @@ class Column:
     axes: tuple[str, ...] = ()
     text: str = ""
     unit: str = ""
+    points: int = 0  # each value is a share of so many independent points; 0 if it is no share
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "values", np.asarray(self.values))

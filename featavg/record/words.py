@@ -47,7 +47,7 @@ def verdict_counts(claims: Sequence[Claim]) -> str:
 
 def summary(records: Sequence[Record | Result]) -> str:
     """Write the one sentence above everything."""
-    claims = [claim for record in records for claim in record.claims]
+    claims = [claim for record in records for claim in record.claims if not claim.check]
     plural = "claim" if len(claims) == 1 else "claims"
     runs = "1 experiment" if len(records) == 1 else f"{len(records)} experiments"
     return f"{len(claims)} {plural} in {runs}: {verdict_counts(claims)}."

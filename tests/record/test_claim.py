@@ -8,6 +8,7 @@ import pytest
 from featavg import InputError
 from featavg.intervals import student_t
 from featavg.record import FAMILY, LEVEL, Claim, count_verdicts
+from featavg.record.claim import at_level
 
 
 def claim(low, high, relation="near", *, expected=10.0, tolerance=1.0, **fields):
@@ -95,3 +96,20 @@ def test_a_claim_without_evidence_is_refused(change, message):
     whole = {"text": "Text.", "source": "s", "expected": 10, "measured": 10, "interval": (9, 11)}
     with pytest.raises(InputError, match=message):
         Claim(**{**whole, "tolerance": 1, "tolerance_reason": "r", **change})
+
+
+def test_claims_of_a_smaller_family_are_widened_to_what_a_new_run_would_get():
+    values, fields = [1.0, 2.0, 4.0, 5.0], {"source": "s", "expected": 3, "tolerance": 1, "tolerance_reason": "r"}
+    low, high = student_t(values, 1 - 0.05 / 250)
+    old = Claim("Text.", "s", 3.0, 3.0, (low, high), 1.0, "r")
+    assert at_level(old, 4, 250).interval == pytest.approx(Claim.over_seeds(values, "Text.", **fields).interval)
+    assert at_level(old, 4, FAMILY) is old
+
+
+def test_checks_are_told_and_not_counted():
+    assert count_verdicts([claim(9.5, 10.5), claim(9.5, 10.5, check=True)])["holds"] == 1
+    shares = Claim.over_seeds(
+        [1.0, 1.0], "Shares.", points=10, source="s", expected=1, tolerance=0, tolerance_reason="r", relation="at least"
+    )
+    assert shares.verdict == "open"
+    assert "20 points" in shares.interval_of

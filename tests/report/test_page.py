@@ -98,7 +98,7 @@ def test_summary_and_table_show_the_numbers(text):
     for cell in ("≈ 0.447", ">0.442<", "0.4", ">0.02<", ">0.44<", ">holds<"):
         assert cell in row, cell
     assert "−∞ … ∞" in text
-    assert "Student-t over seeds at level 1 − 0.05/250" in text
+    assert "Student-t over seeds at level 1 − 0.05/500" in text
 
 
 def test_each_record_has_its_figures_captions_and_origin(text):

@@ -39,6 +39,7 @@ def _lemmas(network: str, which: str, source: str) -> list[Expect]:
         Expect(
             "reconstruction", f"The weights are their start plus features plus noises, at every step ({which}).",
             source, expected=0.0, tolerance=1e-9, relation="at most", because="an identity, in double precision", at=at,
+            check=True,
         ),
         Expect(
             "settled_on", f"From step {{config.settled}} on every neuron is on at all points of its class ({which}).",

@@ -49,10 +49,12 @@ class Setting:
         """Return fresh points around the same centers."""
         return data.resample(points, seed=TEST_SEED + seed)
 
-    def coarse(self, data: Dataset, seed: int, save_at: Any = None) -> Trajectory:
-        """Train the binary network on the coarse labels."""
-        start = BinaryNetwork.random(data, self.neurons_per_class, seed=NETWORK_SEED + seed)
-        return train(start, data, GradientDescent(steps=self.steps), save_at=save_at)
+    def coarse(
+        self, data: Dataset, seed: int, save_at: Any = None, step_size: float | None = None, scale: float | None = None
+    ) -> Trajectory:
+        """Train the binary network on the coarse labels, with the paper's step size and initial scale by default."""
+        start = BinaryNetwork.random(data, self.neurons_per_class, seed=NETWORK_SEED + seed, scale=scale)
+        return train(start, data, GradientDescent(steps=self.steps, step_size=step_size), save_at=save_at)
 
     def fine(self, data: Dataset, seed: int, save_at: Any = None) -> Trajectory:
         """Train the k-class network, one neuron per class, on the fine labels."""

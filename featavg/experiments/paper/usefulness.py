@@ -41,7 +41,7 @@ from featavg.robustness import robust_radius
 COST = ("quick", 10)
 NEEDS: tuple[str, ...] = ()
 ILYAS = "Ilyas et al. 2019, Definitions 1 and 2"
-TALKS = "the talks, after Ilyas et al. 2019"
+TALKS = "our formalisation of the talks, after Ilyas et al. 2019"
 # What is measured, where it is said, and what is claimed of the radius at which it turns useless.
 KINDS = {
     "average": (TALKS, "The averaged feature is almost perfectly useful, and useless from √(d/k) on."),

@@ -30,12 +30,17 @@ NEEDS: tuple[str, ...] = ()
 HEADS = ("random", "decoupled", "averaging")
 SUBLABELS = ("given", "found")
 COORDS = {"head": HEADS, "sublabels": SUBLABELS}
-SPREAD = "the interval has the spread of blocks of trials"
+
+
+def _trials(config: Config) -> int:
+    return config.trials
+
+
 COLUMNS = {
     "p": Quantity("p-value of a head", ("trial", "sublabels", "head")),
-    "quiet": Quantity(f"share of trials with p > {LEVEL}; {SPREAD}", ("sublabels", "head")),
-    "accused": Quantity(f"share of trials with p < {LEVEL}; {SPREAD}", ("sublabels", "head")),
-    "no_help": f"share of diagnoses of a logistic regression; {SPREAD}",
+    "quiet": Quantity(f"share of trials with p > {LEVEL}", ("sublabels", "head"), points=_trials),
+    "accused": Quantity(f"share of trials with p < {LEVEL}", ("sublabels", "head"), points=_trials),
+    "no_help": Quantity("share of diagnoses of a logistic regression", points=_trials),
 }
 SOURCE = "calibration of `diagnose`"
 CLAIMS = [
