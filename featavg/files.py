@@ -100,12 +100,13 @@ def _sweep(target: Path) -> None:
     left = re.compile(re.escape(f".{target.name}.") + r"(\d+)\.[0-9a-f]{8}" + re.escape(PARTIAL))
     for name in os.listdir(target.parent):
         found = left.fullmatch(name)
-        if found and not _alive(int(found[1])):
+        if found and not is_alive(int(found[1])):
             with contextlib.suppress(OSError):
                 (target.parent / name).unlink()
 
 
-def _alive(process: int) -> bool:
+def is_alive(process: int) -> bool:
+    """Whether a process of this machine, by its number, still runs, as far as this system can tell."""
     try:
         os.kill(process, 0)
     except ProcessLookupError:

@@ -1,0 +1,191 @@
+"""What is run: a function, the parameters that stay, those that vary, and the seeds."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import os
+import tomllib
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from importlib import import_module
+from inspect import Parameter, signature
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from featavg.errors import InputError
+
+FIELDS = ("function", "base", "axes", "random", "draws", "design_seed", "seeds", "first_seed")
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One call of the function: its parameters and its seed."""
+
+    parameters: Mapping[str, Any]
+    seed: int
+    key: str  # of what is run, with which parameters, at which seed
+
+    def __str__(self) -> str:
+        said = ", ".join(f"{name}={value}" for name, value in self.parameters.items())
+        return f"{said}, seed={self.seed}" if said else f"seed={self.seed}"
+
+
+@dataclass(frozen=True)
+class Specification:
+    """A function `module:name` of keyword parameters and `seed`, over a grid of axes, random draws, or both.
+
+    The function returns a dict of numbers. It may have an attribute `check`, which is given the same parameters
+    (without seed) and returns a sentence if they cannot go together, and an attribute `version`, to be raised when what
+    it computes changes: trials of another version are run anew.
+
+    >>> spec = Specification("featavg.sweep.examples:line", axes={"slope": [1, 2]}, seeds=2)
+    >>> [str(trial) for trial in spec.trials()]
+    ['slope=1, seed=0', 'slope=1, seed=1', 'slope=2, seed=0', 'slope=2, seed=1']
+    """
+
+    function: str
+    base: Mapping[str, Any] = field(default_factory=dict)
+    axes: Mapping[str, Any] = field(default_factory=dict)  # name -> values, or {from, to, count[, log]}
+    random: Mapping[str, Any] = field(default_factory=dict)  # name -> {from, to[, log]}, drawn `draws` times
+    draws: int = 0
+    design_seed: int = 0
+    seeds: int = 1
+    first_seed: int = 0
+
+    def __post_init__(self) -> None:
+        for name in ("draws", "design_seed", "seeds", "first_seed"):
+            value = getattr(self, name)
+            if not isinstance(value, int) or value < (name == "seeds"):
+                raise InputError(f"{name} of a sweep must be a whole number, got {value!r}")
+        if bool(self.random) != bool(self.draws):
+            raise InputError("random axes and `draws`, how many to draw, go together; give both or neither")
+        twice = sorted((set(self.base) & set(self.axes)) | (set(self.random) & (set(self.axes) | set(self.base))))
+        if twice:
+            raise InputError(f"a parameter is either fixed or varied once, got {', '.join(twice)} twice")
+
+    def settings(self) -> list[dict[str, Any]]:
+        """All combinations of parameters, in order, without seeds."""
+        grid = [dict(zip(self.axes, values, strict=True)) for values in product(*map(_values, self.axes.values()))]
+        rng = np.random.default_rng(self.design_seed)
+        drawn = [{name: _draw(rng, about) for name, about in self.random.items()} for _ in range(self.draws)] or [{}]
+        return [{**self.base, **fixed, **chance} for fixed in grid for chance in drawn]
+
+    def trials(self) -> list[Trial]:
+        """Every setting at every seed."""
+        seeds = range(self.first_seed, self.first_seed + self.seeds)
+        version = getattr(self.resolve(), "version", 0)
+        made = (
+            Trial(setting, seed, key_of(self.function, version, setting, seed))
+            for setting in self.settings()
+            for seed in seeds
+        )
+        return list({trial.key: trial for trial in made}.values())
+
+    def resolve(self) -> Callable[..., Mapping[str, Any]]:
+        """The function itself, imported."""
+        return resolve(self.function)
+
+    def check(self) -> None:
+        """Refuse, before anything runs, parameters that the function has not, and combinations that cannot be."""
+        function = self.resolve()
+        _check_names(function, {*self.base, *self.axes, *self.random})
+        test = getattr(function, "check", None)
+        wrong = [] if test is None else [(setting, said) for setting in self.settings() if (said := test(**setting))]
+        if wrong:
+            told = "; ".join(f"{said} ({_told(setting)})" for setting, said in wrong)
+            raise InputError(f"{len(wrong)} of the combinations cannot be run: {told}")
+
+
+def read_specification(source: str | os.PathLike[str] | Mapping[str, Any]) -> Specification:
+    """A specification from a TOML file or a dict.
+
+    >>> axis = {"from": 1, "to": 100, "count": 3, "log": True}
+    >>> read_specification({"function": "featavg.sweep.examples:line", "axes": {"slope": axis}}).settings()
+    [{'slope': 1.0}, {'slope': 10.0}, {'slope': 100.0}]
+    """
+    content = source if isinstance(source, Mapping) else _read(Path(source))
+    unknown = sorted(set(content) - set(FIELDS))
+    if unknown or not isinstance(content.get("function"), str):
+        raise InputError(
+            f'a sweep needs function = "module:name" and may have {", ".join(FIELDS[1:])}, got '
+            f"{', '.join(map(str, unknown or sorted(content))) or 'nothing'}"
+        )
+    spec = Specification(**content)
+    if not all(isinstance(part, Mapping) for part in (spec.base, spec.axes, spec.random)):
+        raise InputError("base, axes and random of a sweep must be tables of parameters")
+    return spec
+
+
+def resolve(function: str) -> Callable[..., Mapping[str, Any]]:
+    """The function that `module:name` names."""
+    module, _, name = function.partition(":")
+    try:
+        found = getattr(import_module(module), name)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise InputError(f"no function {function!r} to sweep over ({error}); name it as module:function") from None
+    if not callable(found):
+        raise InputError(f"{function!r} is no function; name it as module:function")
+    function_found: Callable[..., Mapping[str, Any]] = found
+    return function_found
+
+
+def key_of(function: str, version: int, parameters: Mapping[str, Any], seed: int) -> str:
+    """A name of the trial that does not depend on the order of its parameters."""
+    told = json.dumps([function, version, dict(parameters), seed], sort_keys=True, default=str)
+    return hashlib.sha256(told.encode()).hexdigest()[:32]
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InputError(f"cannot read the specification {path} ({error.strerror}); check the path") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InputError(f"{path} is no TOML file ({error})") from None
+
+
+def _values(about: Any) -> list[Any]:
+    """The values of an axis: a list, or `count` from one end to the other."""
+    if isinstance(about, Mapping):
+        try:
+            low, high, count = float(about["from"]), float(about["to"]), int(about["count"])
+            spaced = np.geomspace(low, high, count) if about.get("log") else np.linspace(low, high, count)
+        except (KeyError, TypeError, ValueError):
+            raise InputError(f"an axis is a list, or has from, to, count and perhaps log, got {dict(about)}") from None
+        return [float(value) for value in spaced]
+    if isinstance(about, str) or not isinstance(about, Iterable) or not (values := list(about)):
+        raise InputError(f"an axis must be a list of at least one value, got {about!r}")
+    return values
+
+
+def _draw(rng: np.random.Generator, about: Any) -> Any:
+    if isinstance(about, list | tuple):
+        return about[int(rng.integers(len(about)))]
+    try:
+        low, high = float(about["from"]), float(about["to"])
+        if about.get("log"):
+            return math.exp(rng.uniform(math.log(low), math.log(high)))
+        return float(rng.uniform(low, high))
+    except (AttributeError, KeyError, TypeError, ValueError):
+        raise InputError(f"a random axis is a list, or has from, to and perhaps log, got {about!r}") from None
+
+
+def _check_names(function: Callable[..., Any], given: set[str]) -> None:
+    known = signature(function).parameters
+    if any(parameter.kind is Parameter.VAR_KEYWORD for parameter in known.values()):
+        return
+    wrong, free = sorted(given - set(known)), sorted(set(known) - {"seed"})
+    if wrong:
+        raise InputError(f"the swept function has the parameters {', '.join(free)}, got {', '.join(wrong)}")
+    needed = {name for name, parameter in known.items() if parameter.default is Parameter.empty} - {"seed"}
+    if needed - given:
+        raise InputError(f"the swept function needs {', '.join(sorted(needed - given))}; put them into base or axes")
+
+
+def _told(setting: Mapping[str, Any]) -> str:
+    return ", ".join(f"{name}={value}" for name, value in setting.items())
