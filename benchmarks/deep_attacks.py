@@ -21,9 +21,17 @@ import torch
 import featavg as fa
 from featavg import deep
 from featavg.data.images import coarse_task, load_pixels
-from featavg.deep.attacks import APGD, PGD, BoundaryWalk, DeepAttack, FeatureDirection, MinimalNorm
 from featavg.record import Claim, Drawing, Evidence, Provenance, Record, Table, write_record
-from featavg.robustness import robust_accuracy, robust_radius
+from featavg.robustness import (
+    APGD,
+    PGD,
+    Attack,
+    BoundaryWalk,
+    MinimalNorm,
+    UniversalDirection,
+    robust_accuracy,
+    robust_radius,
+)
 
 torch.set_num_threads(1)
 POINTS, TRUTH_POINTS = 100, 200
@@ -60,9 +68,9 @@ def timed(run: Callable[[], np.ndarray]) -> tuple[np.ndarray, float]:
     return run(), time.process_time() - began
 
 
-def curve(question: Any, attack: DeepAttack, radii: np.ndarray) -> np.ndarray:
+def curve(question: Any, attack: Attack, radii: np.ndarray) -> np.ndarray:
     """Robust accuracy at the radii."""
-    return robust_accuracy(attack(question), radii).upper
+    return robust_accuracy(attack.on(question), radii).upper
 
 
 def foolbox_curve(module: torch.nn.Module, x: torch.Tensor, y: torch.Tensor, attack: Any, radii: Any) -> np.ndarray:
@@ -92,12 +100,12 @@ def on_images(rows: dict[str, tuple[np.ndarray, float]]) -> float:
     pixels, labels = load_pixels("mnist", "test")
     x, y = deep.channels_first(pixels[:POINTS]), PARITY[labels[:POINTS]]
     question = deep.ask_deep(module, x, y, readout="summed-probabilities", class_labels=PARITY)
-    ours: dict[str, DeepAttack] = {
+    ours: dict[str, Attack] = {
         "minimal norm": MinimalNorm(steps=STEPS),
-        "PGD-40 at ten radii": PGD(radii=RADII.tolist(), steps=40),
-        "APGD-50 at ten radii": APGD(radii=RADII.tolist(), steps=50, restarts=0),
-        "boundary walk": BoundaryWalk(),
-        "feature direction": FeatureDirection(),
+        "PGD-40 at ten radii": PGD(radii=RADII.tolist(), steps=40, restarts=0, shorten=False),
+        "APGD-50 at ten radii": APGD(radii=RADII.tolist(), steps=50, restarts=0, shorten=False),
+        "boundary walk": BoundaryWalk(starts=1, steps=40),
+        "feature direction": UniversalDirection(direction=deep.feature_directions(question)),
     }
     for name, attack in ours.items():
         rows[f"featavg {name}"] = timed(lambda attack=attack: curve(question, attack, RADII))
@@ -120,10 +128,11 @@ def on_two_layers() -> tuple[np.ndarray, np.ndarray]:
     exact = robust_radius(network, test.x, test.cluster)
     module = deep.as_torch(network, torch.float64)
     question = deep.ask_deep(module, test.x, test.cluster, box=None, precision="float64")
-    found = MinimalNorm(steps=STEPS)(question)
+    found = MinimalNorm(steps=STEPS).on(question)
     radii = np.quantile(exact.upper, np.linspace(0.1, 0.95, 10))
     truth = robust_accuracy(exact, radii).upper
-    above = [robust_accuracy(found, radii).upper - truth, curve(question, PGD(radii=radii.tolist()), radii) - truth]
+    pgd = PGD(radii=radii.tolist(), steps=40, restarts=0, shorten=False)
+    above = [robust_accuracy(found, radii).upper - truth, curve(question, pgd, radii) - truth]
     right = exact.upper > 0
     return found.upper[right] / exact.upper[right], np.array(above)
 

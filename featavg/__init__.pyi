@@ -38,12 +38,17 @@ from .refine import load_classifier as load_classifier
 from .refine import refine_module as refine_module
 from .refine import refine_points as refine_points
 from .refine import save_classifier as save_classifier
+from .robustness import APGD as APGD
 from .robustness import PGD as PGD
 from .robustness import BoundaryWalk as BoundaryWalk
 from .robustness import Budget as Budget
 from .robustness import GradientWalk as GradientWalk
+from .robustness import MinimalNorm as MinimalNorm
+from .robustness import NewtonWalk as NewtonWalk
 from .robustness import RadiusBracket as RadiusBracket
+from .robustness import Transfer as Transfer
 from .robustness import UniversalDirection as UniversalDirection
+from .robustness import attack_all as attack_all
 from .robustness import best_of as best_of
 from .robustness import checked_radius as checked_radius
 from .robustness import is_robust as is_robust

@@ -11,6 +11,7 @@ from featavg.deep.backbones import parameter_count as parameter_count
 from featavg.deep.cards import ModelCard as ModelCard
 from featavg.deep.cards import card_of as card_of
 from featavg.deep.checkpoints import EpochLog as EpochLog
+from featavg.deep.directions import feature_directions as feature_directions
 from featavg.deep.fit import Fitted as Fitted
 from featavg.deep.fit import accuracy as accuracy
 from featavg.deep.fit import fit as fit
@@ -21,9 +22,11 @@ from featavg.deep.heads import dead_neurons as dead_neurons
 from featavg.deep.heads import extract_features as extract_features
 from featavg.deep.heads import feature_data as feature_data
 from featavg.deep.heads import fine_head as fine_head
+from featavg.deep.images import as_rows as as_rows
 from featavg.deep.images import channels_first as channels_first
 from featavg.deep.question import DeepQuestion as DeepQuestion
 from featavg.deep.question import ask_deep as ask_deep
+from featavg.deep.question import decision_of as decision_of
 from featavg.deep.recipe import Recipe as Recipe
 from featavg.deep.weights import load_weights as load_weights
 from featavg.deep.weights import read_card as read_card

@@ -9,6 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from featavg.arrays import Array
 from featavg.errors import InputError
 
 
@@ -44,6 +45,16 @@ def as_images(x: Any, name: str = "x") -> Tensor:
     if images.is_floating_point() and not torch.isfinite(images).all():
         raise InputError(f"{name} must be finite, got NaN or infinite values; remove them first")
     return images
+
+
+def as_rows(images: Any) -> Array:
+    """Return images (sample, ...), bytes or floats, as flat pixels (sample, axis) in float64, as questions keep them.
+
+    >>> as_rows(np.full((2, 1, 3, 3), 255, dtype=np.uint8)).max(axis=1)
+    array([1., 1.])
+    """
+    pixels = as_pixels(as_images(images).detach().cpu(), torch.float64)
+    return np.ascontiguousarray(pixels.reshape(len(pixels), -1).numpy())
 
 
 def outputs_of(module: nn.Module, x: Tensor, batch: int = 512, *, features: bool = False) -> Tensor:

@@ -1,36 +1,37 @@
-"""Which decision of which deep network, at which points: the question that every attack here answers."""
+"""Which decision of which deep network, at which points: torch inside, arrays outside."""
 
 from __future__ import annotations
 
 import copy
-from dataclasses import dataclass
-from functools import cached_property
-from typing import Any, Literal
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any, Literal, cast
 
 import numpy as np
 import torch
 from numpy.typing import ArrayLike
 from torch import Tensor, nn
 
+from featavg import model
 from featavg.arrays import Array, Bools, Ints, labels_among
-from featavg.deep.images import as_images, as_pixels, outputs_of
-from featavg.deep.readouts import margins_of
+from featavg.deep.images import as_images, as_pixels, as_rows
 from featavg.errors import InputError
 from featavg.model import GROUPED
-from featavg.robustness.question import NORMS, Norm, Readout
+from featavg.robustness.norms import norm_of
+from featavg.robustness.question import Norm, Readout
 
 Precision = Literal["float32", "float64"]
 # A margin below this share of the largest output is a tie, and a tie counts as fooled. In float32 the outputs of a
 # deep network change in the sixth digit with the batch they are computed in; a witness must survive that.
-TIES = {torch.float32: 1e-5, torch.float64: 1e-9}
+TIES: dict[Precision, float] = {"float32": 1e-5, "float64": 1e-9}
 
 
 @dataclass(frozen=True, eq=False)
 class DeepQuestion:
     """At each x_i: how far, in `norm` and inside `box`, is the nearest point that is not put in class y_i?
 
-    It answers as `featavg.robustness.Question` does (margins, fooled, distances), so that a `RadiusBracket` carries
-    it, `best_of` compares brackets of the same question, and `verify` tests their witnesses again.
+    It answers as `featavg.robustness.Question` does (margins, slopes, fooled, distances), so that the same attacks
+    find its perturbations, a `RadiusBracket` carries it and `verify` tests its witnesses again.
     """
 
     module: nn.Module  # a frozen copy in evaluation mode
@@ -38,60 +39,89 @@ class DeepQuestion:
     y: Ints  # (sample,)  -1 or +1 for binary read-outs, the class for argmax
     shape: tuple[int, ...]  # of one image, as the module takes it
     norm: Norm
-    readout: Readout
+    readout_object: model.Readout
     box: tuple[float, float] | None
-    class_labels: Ints | None  # (output,)  which classes are +1, for binary read-outs of several outputs
     batch: int
-    dtype: torch.dtype
+    precision: Precision  # of the network's arithmetic
 
-    @cached_property
-    def start(self) -> Tensor:
-        """The points in the precision of the network: (sample, axis)."""
-        return torch.from_numpy(self.x).to(self.dtype)
+    @property
+    def readout(self) -> Readout:
+        """The name of the read-out."""
+        return cast(Readout, self.readout_object.name)
 
-    @cached_property
-    def labels(self) -> Tensor:
-        """y as a tensor: (sample,)."""
-        return torch.from_numpy(self.y)
+    @property
+    def codes(self) -> Ints:
+        """y as positions among the read-out's classes: (sample,)."""
+        return self.y if self.readout == "argmax" else (self.y + 1) // 2
 
-    def outputs(self, points: Tensor) -> Tensor:
-        """F (sample, output) of flat points, differentiable."""
-        found: Tensor = self.module(as_pixels(points.reshape(-1, *self.shape), self.dtype))
-        return found.reshape(len(points), -1)
+    def outputs(self, points: ArrayLike) -> Array:
+        """F of flat points: (sample, output), float64."""
+        with torch.inference_mode():
+            found = [_array(self._forward(pixels)) for _, pixels in self._batches(points)]
+        return np.concatenate(found) if found else np.zeros((0, 1))
 
-    def torch_margins(self, outputs: Tensor, labels: Tensor) -> Tensor:
-        """By how much the decision is still y: (sample,), differentiable."""
-        return margins_of(outputs, labels, self.readout, self.class_labels)
+    def pull_back(self, points: ArrayLike, slope: Callable[[Array, slice], Array]) -> tuple[Array, Array]:
+        """F (sample, output) and the gradient Σ_j s_j ∂F_j/∂x (sample, axis), s = slope(F, rows) one batch at a time.
+
+        The gradient is in the network's own precision, 0 where it is not finite.
+        """
+        gradients = np.zeros(np.shape(points), dtype=self.precision)
+        outputs = []
+        for rows, pixels in self._batches(points):
+            found = self._forward(pixels.requires_grad_())
+            outputs.append(_array(found))
+            if found.requires_grad:
+                pull = torch.from_numpy(slope(outputs[-1], rows)).to(found)
+                gradient = torch.autograd.grad(found, pixels, pull)[0]
+                gradients[rows] = torch.nan_to_num(gradient).flatten(1).cpu().numpy()
+        return np.concatenate(outputs) if outputs else np.zeros((0, 1)), gradients
 
     def margins(self, points: ArrayLike) -> Array:
         """By how much the decision at point i is still y_i: (sample,)."""
-        return self._judge(points)[0]
+        return self.readout_object.margins(self.outputs(points), self.codes)
+
+    def slopes(self, points: ArrayLike) -> tuple[Array, Array]:
+        """The margin at point i (sample,) and its gradient there (sample, axis)."""
+        readout, codes = self.readout_object, self.codes
+        outputs, gradients = self.pull_back(points, lambda found, rows: readout.slope(found, codes[rows]))
+        return readout.margins(outputs, codes), gradients
 
     def fooled(self, points: ArrayLike, tie: float | None = None) -> Bools:
         """Whether point i is misclassified or tied: margin <= tie · max|F|, tie 1e-5 in float32 and 1e-9 in float64."""
-        margins, size = self._judge(points)
-        return np.asarray(margins <= (TIES[self.dtype] if tie is None else tie) * size)
+        outputs = self.outputs(points)
+        margins, size = self.readout_object.margins(outputs, self.codes), np.abs(outputs).max(axis=1)
+        return np.asarray(margins <= (TIES[self.precision] if tie is None else tie) * size)
 
     def distances(self, points: ArrayLike) -> Array:
         """Distance in `norm` of point i from x_i: (sample,)."""
-        order = 2 if self.norm == "l2" else np.inf
-        return np.linalg.norm(np.asarray(points) - self.x, ord=order, axis=1)
+        return norm_of(self.norm).length(np.asarray(points) - self.x)
+
+    def part(self, chosen: Bools | Ints) -> DeepQuestion:
+        """The same question at some of its points, each as often as it is named."""
+        return replace(self, x=self.x[chosen], y=self.y[chosen])
 
     def same_as(self, other: Any) -> bool:
         """Whether both ask the same decision of the same network at the same points."""
         if self is other or type(self) is not type(other):
             return self is other
-        asked = "x", "y", "class_labels", "shape", "norm", "readout", "box", "dtype"
+        asked = "x", "y", "shape", "norm", "box", "precision"
         if not all(np.array_equal(getattr(self, name), getattr(other, name)) for name in asked):
             return False
         ours, theirs = self.module.state_dict(), other.module.state_dict()
-        return ours.keys() == theirs.keys() and all(torch.equal(ours[name], theirs[name]) for name in ours)
+        same = ours.keys() == theirs.keys() and all(torch.equal(ours[name], theirs[name]) for name in ours)
+        return same and self.readout_object.same_as(other.readout_object)
 
-    def _judge(self, points: ArrayLike) -> tuple[Array, Array]:
-        flat = torch.from_numpy(np.asarray(points, dtype=np.float64)).to(self.dtype)
-        outputs = outputs_of(self.module, flat.reshape(-1, *self.shape), self.batch).reshape(len(flat), -1)
-        size = outputs.abs().amax(dim=1)
-        return self.torch_margins(outputs, self.labels).double().numpy(), size.double().numpy()
+    def _batches(self, points: ArrayLike) -> Iterator[tuple[slice, Tensor]]:
+        """Rows and images, copied: a module may write into its input."""
+        flat = np.asarray(points)
+        for first in range(0, len(flat), self.batch):
+            rows = slice(first, first + self.batch)
+            images = np.array(flat[rows], dtype=self.precision).reshape(-1, *self.shape)
+            yield rows, torch.from_numpy(images).to(_device(self.module))
+
+    def _forward(self, pixels: Tensor) -> Tensor:
+        found: Tensor = self.module(as_pixels(pixels, pixels.dtype))
+        return found.reshape(len(pixels), -1)
 
 
 def ask_deep(
@@ -124,39 +154,62 @@ def ask_deep(
     >>> question.readout, question.distances([[0.5, 1.0]])
     ('sign', array([0.5]))
     """
-    images = as_images(x)
+    images, flat = as_images(x), as_rows(x)
     if batch < 1:
         raise InputError(f"batch must be at least 1, got {batch}")
-    dtype = {"float32": torch.float32, "float64": torch.float64}.get(precision)
-    if dtype is None or norm not in NORMS:
-        raise InputError(f"precision must be float32 or float64 and norm l2 or linf, got {precision!r} and {norm!r}")
-    asked = copy.deepcopy(module).to(dtype).eval().requires_grad_(False)
-    width = outputs_of(asked, images[:1].to(dtype), 1).reshape(1, -1).shape[1]
-    chosen, coarse = _readout(width, readout, class_labels)
-    allowed = range(width) if chosen == "argmax" else (-1, 1)
-    labels = labels_among(y, allowed, len(images))
-    flat = as_pixels(images, torch.float64).reshape(len(images), -1).numpy()
-    flat = np.ascontiguousarray(flat)
-    return DeepQuestion(
-        asked, flat, labels, tuple(images.shape[1:]), norm, chosen, _box(box, flat), coarse, batch, dtype
-    )
+    if precision not in TIES:
+        raise InputError(f"precision must be float32 or float64, got {precision!r}")
+    norm_of(norm)
+    asked = copy.deepcopy(module).to(getattr(torch, precision)).eval().requires_grad_(False)
+    decision = decision_of(_width(asked, images), readout, class_labels)
+    allowed = range(len(decision.labels)) if decision.name == "argmax" else (-1, 1)
+    labels = labels_among(y, allowed, len(flat))
+    shape = tuple(images.shape[1:])
+    return DeepQuestion(asked, flat, labels, shape, norm, decision, _box(box, flat), batch, precision)
 
 
-def _readout(width: int, readout: Readout | None, class_labels: ArrayLike | None) -> tuple[Readout, Ints | None]:
+def decision_of(width: int, readout: Readout | None, class_labels: ArrayLike | None = None) -> model.Readout:
+    """The read-out of `width` outputs that is called `readout`, or what `ask_deep` takes by default.
+
+    >>> decision_of(3, "maximum", [1, 1, -1]).margins(np.array([[2.0, 3.0, 1.0]]), np.array([1]))
+    array([2.])
+    """
     if width == 1:
         if readout not in (None, "sign"):
             raise InputError(f"a network with one output has the read-out sign, got {readout!r}")
-        return "sign", None
-    if readout in (None, "argmax"):
-        return "argmax", None
-    if readout not in GROUPED:
-        raise InputError(f"readout must be argmax, {', '.join(GROUPED)}, got {readout!r}")
+        return model.Sign()
+    if readout is None or readout == "argmax":
+        return model.Argmax(np.arange(width))
+    for how in GROUPED:
+        if readout == how:
+            return model.Grouped(model.Groups.of(_coarse(width, how, class_labels)), how)
+    raise InputError(f"readout must be argmax, {', '.join(GROUPED)}, got {readout!r}")
+
+
+def _coarse(width: int, readout: str, class_labels: ArrayLike | None) -> Ints:
     if class_labels is None:
         raise InputError(f"{readout} needs class_labels: the coarse label -1 or +1 of each of {width} outputs")
     coarse = labels_among(class_labels, (-1, 1), width, "class_labels")
     if abs(int(coarse.sum())) == width:
         raise InputError("class_labels must hold both -1 and +1; with one coarse class there is nothing to decide")
-    return readout, coarse
+    return coarse
+
+
+def _width(module: nn.Module, images: Tensor) -> int:
+    """The number of outputs."""
+    dtype = next((parameter.dtype for parameter in module.parameters()), torch.float32)
+    with torch.inference_mode():
+        found: Tensor = module(as_pixels(images[:1].to(dtype)).to(_device(module), dtype))
+    return int(found.reshape(1, -1).shape[1])
+
+
+def _device(module: nn.Module) -> torch.device:
+    return next((parameter.device for parameter in module.parameters()), torch.device("cpu"))
+
+
+def _array(outputs: Tensor) -> Array:
+    """Outputs in float64, since read-outs cost nothing there."""
+    return outputs.detach().cpu().double().numpy()
 
 
 def _box(box: tuple[float, float] | None, points: Array) -> tuple[float, float] | None:

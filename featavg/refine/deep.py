@@ -24,6 +24,7 @@ from featavg.refine.compared import Compared
 from featavg.refine.refined import Progress
 from featavg.refine.sublabels import Counts, class_codes
 from featavg.refine.torch_head import WHOLE, Cut, split_module
+from featavg.robustness import MinimalNorm
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -258,7 +259,6 @@ def _compare(
 def _attack(module: nn.Module, x: Tensor, y: Ints, box: tuple[float, float] | None) -> tuple[Array, tuple[str, ...]]:
     """Radii (sample,) at which the attack fools the module, and what it says against itself."""
     from featavg.deep import ask_deep
-    from featavg.deep.attacks import MinimalNorm
 
-    bracket = MinimalNorm()(ask_deep(module, x, y, box=box))
+    bracket = MinimalNorm().on(ask_deep(module, x, y, box=box))
     return bracket.upper, bracket.flags

@@ -15,8 +15,7 @@ from featavg.model import Network, as_network
 from featavg.refine.coarse_radius import coarse_radius, one_against_rest
 from featavg.refine.sublabels import class_codes, known_classes
 from featavg.refine.torch_head import inputs_of, is_two_layer, split_module, two_layer_head
-from featavg.robustness import Budget, robust_radius
-from featavg.robustness.attacks.newton import NewtonWalk
+from featavg.robustness import Budget, NewtonWalk, robust_radius
 
 
 @dataclass(frozen=True)

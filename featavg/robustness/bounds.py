@@ -14,8 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from featavg.arrays import Array
-from featavg.robustness.attacks.awake import nth_party
-from featavg.robustness.attacks.field import Field
+from featavg.robustness.attacks.two_layer import TwoLayerField, nth_party
 from featavg.robustness.bracket import RadiusBracket
 from featavg.robustness.question import TIE, Norm, Question, Readout, ask
 
@@ -78,7 +77,7 @@ def local_bound(
 class _Scene:
     """Sizes that all bounds need; c is (sample, neuron), the coefficients of one pair at each sample."""
 
-    field: Field
+    field: TwoLayerField
     norms: Array  # (neuron,)  ‖w_j‖_*
     magnitude: Array  # (sample, neuron)  ‖w_j‖‖x‖ + |b_j|, the terms that z_j is made of
     spectral: float | None  # ‖W‖₂, in ℓ2
@@ -87,8 +86,8 @@ class _Scene:
 
     @classmethod
     def of(cls, question: Question) -> _Scene:
-        field, network = Field.of(question), question.network
-        norms = field.ball.dual_norm(field.weights)
+        field, network = TwoLayerField.of(question), question.network
+        norms = field.norm.dual(field.weights)
         lengths = np.linalg.norm(network.weights, axis=1)
         return cls(
             field=field,
@@ -122,7 +121,7 @@ class _Scene:
 
     def steepness(self, c: Array) -> Array:
         """β of each sample's pair: (sample,)."""
-        together = self.field.ball.dual_norm(c @ self.field.weights)
+        together = self.field.norm.dual(c @ self.field.weights)
         apart = np.abs(c) @ self.norms
         if self.spectral is not None:
             apart = np.minimum(apart, self.spectral * np.linalg.norm(c, axis=1))
@@ -131,7 +130,7 @@ class _Scene:
     def linear_reach(self, c: Array, gap: Array) -> Array:
         """The distance (sample,) within which a gap stays open by the linear piece around x."""
         z, down = self.field.start, np.maximum(-c, 0.0)
-        gradient = self.field.ball.dual_norm((c * (z > 0)) @ self.field.weights)
+        gradient = self.field.norm.dual((c * (z > 0)) @ self.field.weights)
         switch = np.divide(np.abs(z), self.norms, out=np.full(z.shape, np.inf), where=self.norms > 0)
         order = np.argsort(switch, axis=1)
         sums = [

@@ -11,9 +11,9 @@ from numpy.typing import ArrayLike
 from featavg.arrays import Array, Bools, Ints, finite_matrix, labels_among
 from featavg.errors import InputError
 from featavg.model import GROUPED, Network, as_network, read_as, with_hidden_layer
+from featavg.robustness.norms import norm_of
 
 Norm = Literal["l2", "linf"]
-NORMS: tuple[Norm, ...] = ("l2", "linf")
 Readout = Literal["sign", "argmax", "summed-probabilities", "maximum", "summed-logits"]
 
 # A margin below this share of the terms it is made of is a tie, and a tie counts as fooled, for both labels.
@@ -38,6 +38,24 @@ class Question:
         readout = read_as(self.network.readout, self.readout)
         return readout.margins(self.network.outputs(points), codes, self.rival)
 
+    def slopes(self, points: ArrayLike) -> tuple[Array, Array]:
+        """The margin at point i (sample,) and its gradient there (sample, axis); a neuron at 0 counts as active."""
+        network, outputs = self.network, self.network.outputs(points)
+        codes = self.y if self.readout == "argmax" else (self.y + 1) // 2
+        readout = read_as(network.readout, self.readout)
+        through = readout.slope(outputs, codes, self.rival) @ network.second * (network.preactivations(points) >= 0)
+        return readout.margins(outputs, codes, self.rival), through @ network.weights
+
+    def part(self, chosen: Bools | Ints) -> Question:
+        """The same question at some of its points, each as often as it is named."""
+        rival = None if self.rival is None else self.rival[chosen]
+        return replace(self, x=self.x[chosen], y=self.y[chosen], rival=rival)
+
+    @property
+    def precision(self) -> str:
+        """The floats that the network computes in."""
+        return "float64"
+
     def fooled(self, points: ArrayLike, tie: float = TIE) -> Bools:
         """Whether point i is misclassified or tied: margin <= 1e-9 · (Σ|a_j z_j| + |c|), summed over active neurons."""
         network = self.network
@@ -47,8 +65,7 @@ class Question:
 
     def distances(self, points: ArrayLike) -> Array:
         """Distance in `norm` of point i from x_i: (sample,)."""
-        order = 2 if self.norm == "l2" else np.inf
-        return np.linalg.norm(np.asarray(points) - self.x, ord=order, axis=1)
+        return norm_of(self.norm).length(np.asarray(points) - self.x)
 
     def same_as(self, other: Any) -> bool:
         """Whether both ask the same decision of the same network at the same points."""
@@ -84,8 +101,7 @@ def ask(
     if len(network.layers) != 2 or not network.activation.is_relu:
         raise InputError(f"exact radii need two layers with ReLU between them, got {len(network.layers)} layers")
     points = finite_matrix(x, "x", columns=network.weights.shape[1])
-    if norm not in NORMS:
-        raise InputError(f"norm must be l2 or linf, got {norm!r}")
+    norm_of(norm)
     if network.coordinates == "compact" and (norm != "l2" or box is not None):
         raise InputError(
             "compact coordinates keep ℓ2 distances only: an ℓ∞ norm or a box has no meaning in them; "
@@ -113,8 +129,7 @@ def codes(model: Any, labels: ArrayLike, readout: Readout, count: int, name: str
 
 def part(question: Question, chosen: Bools | Ints) -> Question:
     """The same question at some of its points."""
-    rival = None if question.rival is None else question.rival[chosen]
-    return replace(question, x=question.x[chosen], y=question.y[chosen], rival=rival)
+    return question.part(chosen)
 
 
 def _readout(network: Network, readout: Readout | None) -> Readout:

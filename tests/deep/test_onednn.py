@@ -18,7 +18,7 @@ PROGRAM = """
 import torch
 from torch import nn
 from featavg.deep import Recipe, ask_deep, fit
-from featavg.deep.attacks import MinimalNorm
+from featavg.robustness import MinimalNorm
 
 class Bare(nn.Module):
     def __init__(self):
@@ -34,7 +34,7 @@ y = torch.arange(640) % 2
 for layer in (nn.Conv2d(2, 4, 1, stride=2, bias=False), Bare()):
     module = nn.Sequential(layer, nn.Flatten(), nn.Linear(64, 2))
     fit(module, x, y, Recipe(epochs=3, batch_size=64))
-    MinimalNorm(steps=10)(ask_deep(module, x[:64], y[:64]))
+    MinimalNorm(steps=10).on(ask_deep(module, x[:64], y[:64]))
 print("done")
 """
 

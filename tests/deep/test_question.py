@@ -1,3 +1,6 @@
+import copy
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -33,6 +36,28 @@ def test_read_outs_agree_with_the_two_layer_room(readout, norm):
     assert deep.distances(points) == pytest.approx(ours.distances(points))
 
 
+@pytest.mark.parametrize("readout", READOUTS)
+@pytest.mark.parametrize("batch", [7, 250])
+def test_slopes_agree_with_the_two_layer_room_and_keep_the_precision(readout, batch):
+    ours, deep = both(readout)
+    points = np.random.default_rng(2).uniform(0, 1, (30, 6))
+    for question, accuracy in ((replace(deep, batch=batch), 1e-9), (ask_single(deep), 1e-4)):
+        for found, wanted in zip(question.slopes(points), ours.slopes(points), strict=True):
+            assert found == pytest.approx(wanted, rel=accuracy, abs=accuracy)
+        assert question.slopes(points)[1].dtype == question.precision
+
+
+def ask_single(question):
+    return replace(question, module=copy.deepcopy(question.module).float(), precision="float32")
+
+
+def test_a_module_that_writes_into_its_input_does_not_change_the_points():
+    module = nn.Sequential(nn.ReLU(inplace=True), nn.Linear(2, 2))
+    points = np.array([[-0.5, 0.5]])
+    ask_deep(module, points, [0], box=None, precision="float64").fooled(points)
+    assert points.tolist() == [[-0.5, 0.5]]
+
+
 def test_a_tie_is_fooled_for_both_labels():
     dead = nn.Linear(3, 2).requires_grad_(False)
     dead.weight.zero_(), dead.bias.zero_()
@@ -66,7 +91,7 @@ def test_bytes_and_pixels_ask_the_same():
         ({"readout": "sum"}, "readout must be argmax, summed-probabilities"),
         ({"readout": "maximum"}, "maximum needs class_labels"),
         ({"readout": "maximum", "class_labels": [1, 1, 1]}, "both -1 and"),
-        ({"norm": "l1"}, "norm l2 or linf"),
+        ({"norm": "l1"}, "norm must be l2 or linf"),
         ({"precision": "half"}, "float32 or float64"),
         ({"box": (0.0, 0.3)}, "every pixel must lie in the box"),
         ({"y": [0, 3]}, r"labels among \[0, 1, 2\]"),

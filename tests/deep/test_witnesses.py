@@ -8,9 +8,9 @@ import torch
 from torch import nn
 
 from featavg.deep import ask_deep
-from featavg.deep.attacks import APGD, PGD, BoundaryWalk, MinimalNorm, witnesses
-from featavg.deep.attacks.field import Field
-from featavg.deep.attacks.minimal import shrink, step_over
+from featavg.robustness import APGD, PGD, BoundaryWalk, GradientWalk, MinimalNorm, NewtonWalk
+from featavg.robustness.attacks import field_of, witnesses
+from featavg.robustness.attacks.minimal import shrink, step_over
 
 NORMS = ("l2", "linf")
 
@@ -62,7 +62,7 @@ def test_the_radius_of_a_linear_module_is_its_formula_to_the_accuracy_of_float32
     weight, bias, x = random_problem(seed, whole_numbers)
     question, margins = asked(weight, bias, x, norm)
     radius = margins / dual_norm(weight, norm)
-    found = MinimalNorm(steps=2 if seed % 3 == 0 else 60)(question)
+    found = MinimalNorm(steps=2 if seed % 3 == 0 else 60).on(question)
     assert np.isfinite(found.upper).all()
     assert found.verify().all()
     assert (np.abs(found.upper - radius) <= 1e-5 * radius + rounding_of(x, radius, norm)).all()
@@ -77,9 +77,10 @@ def test_the_radius_of_a_linear_module_is_its_formula_to_the_accuracy_of_float32
 @pytest.mark.parametrize("norm", NORMS)
 def test_steps_do_not_stall_just_before_a_straight_boundary(norm):
     for seed in range(12):
-        field = Field.of(asked(*random_problem(seed), norm)[0])
-        best, _ = shrink(field, field.at_rest, torch.full_like(field.x, torch.nan), 60)
-        assert best.isfinite().all(), seed
+        field = field_of(asked(*random_problem(seed), norm)[0])
+        best, _ = shrink(field, field.at_rest, field.nothing, 60)
+        assert best.dtype == np.float32
+        assert np.isfinite(best).all(), seed
 
 
 def nearest_in_box(weight, bias, point, norm, box):
@@ -110,7 +111,7 @@ def test_a_linear_module_in_a_box_falls_wherever_it_can(seed, norm):
     question, _ = asked(weight, bias, x, norm, box)
     radius = np.array([nearest_in_box(weight, bias, point, norm, box) for point in x])
     slack = rounding_of(x, np.where(np.isfinite(radius), radius, 0), norm)
-    for upper, accuracy in ((MinimalNorm()(question).upper, 2e-3), (ray_radii(question), 1e-5)):
+    for upper, accuracy in ((MinimalNorm().on(question).upper, 2e-3), (ray_radii(question), 1e-5)):
         assert np.array_equal(np.isfinite(upper), np.isfinite(radius))
         near = np.isfinite(radius)
         assert (upper[near] >= radius[near] - slack[near]).all()
@@ -118,7 +119,7 @@ def test_a_linear_module_in_a_box_falls_wherever_it_can(seed, norm):
 
 
 def ray_radii(question):
-    delta = step_over(Field.of(question)).double().numpy()
+    delta = step_over(field_of(question)).astype(np.float64)
     return np.nan_to_num(np.linalg.norm(delta, ord=2 if question.norm == "l2" else np.inf, axis=1), nan=np.inf)
 
 
@@ -132,10 +133,12 @@ def test_all_attacks_bring_a_witness_of_a_linear_module(seed, norm):
     attacks = [
         PGD(radii=radii[-1:], shorten=True),
         APGD(radii=radii[-1:], steps=40, shorten=True),
-        BoundaryWalk(candidates=np.float32(beyond), steps=5),
+        BoundaryWalk(start=np.float32(beyond), starts=1, steps=5),
+        GradientWalk(restarts=0),
+        NewtonWalk(),
     ]
     for attack in attacks:
-        found = attack(question)
+        found = attack.on(question)
         assert np.isfinite(found.upper).all(), attack.name
         assert found.verify().all()
         for batch in (1, 3):
@@ -149,7 +152,7 @@ def test_without_the_push_rounding_takes_witnesses_back(monkeypatch):
         count = 0
         for seed in range(12):
             weight, bias, x = random_problem(seed)
-            found = MinimalNorm()(asked(weight, bias, x, "linf")[0])
+            found = MinimalNorm().on(asked(weight, bias, x, "linf")[0])
             sure = outputs_in_float64(weight, bias, np.nan_to_num(found.witness)) * found.question.y <= 0
             count += int((~np.isfinite(found.upper) | ~sure).sum())
         return count
@@ -162,8 +165,8 @@ def test_without_the_push_rounding_takes_witnesses_back(monkeypatch):
 def test_a_push_stays_within_the_reach_of_its_attack():
     question, margins = asked(np.float32([3.0, -4.0]), np.float32(-1.0), np.float32([[2.0, 0.0]]), "l2")
     on_the_boundary = np.float32([[2.0, 0.0]]) - margins[:, None] * np.float32([[3.0, -4.0]]) / 25
-    pushed = witnesses.push_over(question, on_the_boundary.astype(np.float64))
-    assert question.distances(pushed) > question.distances(on_the_boundary)
-    assert np.array_equal(witnesses.push_over(question, on_the_boundary.astype(np.float64), reach=0.5), on_the_boundary)
-    nothing = np.full((1, 2), np.nan)
-    assert np.isnan(witnesses.push_over(question, nothing)).all()
+    field, delta = field_of(question), np.float32(on_the_boundary - question.x)
+    pushed = witnesses.push_over(field, delta)
+    assert field.norm.length(pushed) > field.norm.length(delta)
+    assert np.array_equal(witnesses.push_over(field, delta, reach=0.5), delta)
+    assert np.isnan(witnesses.push_over(field, field.nothing)).all()

@@ -9,7 +9,6 @@ import featavg as fa
 from featavg.errors import InputError
 from featavg.robustness import robust_radius
 from featavg.robustness.attacks import PGD, BoundaryWalk, GradientWalk, UniversalDirection, best_of
-from featavg.robustness.attacks.balls import BALLS
 from featavg.robustness.attacks.base import Attack, Found
 from tests.robustness.questions import ATTACKS, READOUTS, random_question
 
@@ -248,23 +247,6 @@ def test_the_best_of_brackets_takes_the_smallest_upper_and_names_the_winner():
         best_of(walk, UniversalDirection().on(random_question(np.random.default_rng(11), "argmax", samples=30)))
     with pytest.raises(InputError, match="at least one"):
         best_of()
-
-
-@pytest.mark.parametrize("norm", ["l2", "linf"])
-def test_balls_are_dual_and_project(norm):
-    ball, rng = BALLS[norm], np.random.default_rng(12)
-    g, delta = rng.standard_normal((2, 50, 4))
-    step = ball.steepest(g)
-    assert ball.norm(step) == pytest.approx(np.ones(50))
-    assert (g * step).sum(axis=1) == pytest.approx(ball.dual_norm(g))
-    assert np.all((g * delta).sum(axis=1) <= ball.dual_norm(g) * ball.norm(delta) + 1e-12)
-    inside = ball.project(delta, 0.5)
-    assert np.all(ball.norm(inside) <= 0.5 + 1e-12)
-    assert np.array_equal(ball.project(inside * 0.9, 0.5), inside * 0.9)
-    drawn = ball.random(rng, (2000, 2), 3.0)
-    assert 2.9 < ball.norm(drawn).max() <= 3.0
-    assert np.mean(ball.norm(drawn) <= 1.5) == pytest.approx(0.25, abs=0.04)  # (1/2)², 4 standard errors
-    assert ball.steepest(np.zeros((1, 4))).tolist() == [[0.0] * 4]
 
 
 def test_bad_settings_are_one_sentence():

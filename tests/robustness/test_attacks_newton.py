@@ -8,8 +8,7 @@ import pytest
 from featavg import InputError
 from featavg.model import MulticlassNetwork
 from featavg.robustness import robust_radius
-from featavg.robustness.attacks import GradientWalk
-from featavg.robustness.attacks.newton import NewtonWalk
+from featavg.robustness.attacks import GradientWalk, NewtonWalk
 
 
 def bent(seed: int, each: int = 6) -> tuple[MulticlassNetwork, np.ndarray, np.ndarray]:

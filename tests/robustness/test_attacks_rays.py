@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 from scipy.optimize import approx_fprime
 
-from featavg.robustness.attacks import GradientWalk, UniversalDirection
+from featavg.robustness.attacks import GradientWalk, UniversalDirection, field_of
 from featavg.robustness.attacks.contest import contest_of
-from featavg.robustness.attacks.field import Field
 from featavg.robustness.question import ask
 from tests.robustness.questions import ATTACKS, READOUTS, random_question
 
@@ -27,7 +26,7 @@ def test_the_contest_has_the_margins_of_the_question(readout):
 def test_a_rival_makes_the_contest_one_against_one():
     question = random_question(np.random.default_rng(1), "argmax")
     question = replace(question, rival=(question.y + 1) % 5)
-    field = Field.of(question)
+    field = field_of(question)
     assert field.margins(field.at_rest) == pytest.approx(question.margins(question.x), abs=1e-12)
     for attack in ATTACKS:
         found = attack.on(question)
@@ -39,7 +38,7 @@ def test_a_rival_makes_the_contest_one_against_one():
 @pytest.mark.parametrize("readout", READOUTS)
 def test_gradients_are_finite_differences(readout, norm):
     question = random_question(np.random.default_rng(2), readout, norm)
-    field = Field.of(question)
+    field = field_of(question)
     delta = np.random.default_rng(3).standard_normal(field.at_rest.shape)
     _, gradient = field.gradients(delta)
     for i in range(len(field)):
@@ -49,7 +48,7 @@ def test_gradients_are_finite_differences(readout, norm):
 
 
 def test_a_neuron_at_zero_counts_as_active():
-    field = Field.of(ask(([[2.0]], [0.0], [[1.0]], [1.0]), [[0.0]], [1]))
+    field = field_of(ask(([[2.0]], [0.0], [[1.0]], [1.0]), [[0.0]], [1]))
     assert np.abs(field.gradients(field.at_rest)[1]).tolist() == [[2.0]]
 
 
@@ -61,7 +60,7 @@ def test_rays_find_the_first_fooled_point_of_a_dense_sample(readout):
     rng = np.random.default_rng(4)
     for _ in range(2):
         question = random_question(rng, readout, samples=80)
-        field = Field.of(question)
+        field = field_of(question)
         direction = rng.standard_normal(field.at_rest.shape)
         found = field.first_along(direction)
         time = np.nan_to_num(found[:, 0] / direction[:, 0], nan=np.inf)
@@ -92,7 +91,7 @@ def test_a_network_that_dies_out_neuron_by_neuron_is_tied_at_the_last_one():
     for _ in range(100):
         weights, at = rng.random((4, 1)) + 0.1, rng.random(4)
         model = (weights, -weights[:, 0] * at, rng.random((1, 4)), [0.0])
-        field = Field.of(ask(model, [[2.0]], [1]))
+        field = field_of(ask(model, [[2.0]], [1]))
         out = field.coordinates(np.array([[-1.0]]))
         assert np.abs(field.first_along(out)[0, 0]) == pytest.approx(2.0 - at.min(), rel=1e-9)
 

@@ -6,15 +6,24 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy.special import softmax
 
 from featavg.arrays import Array, Ints
 from featavg.experiments.images.gaps import NETWORKS
-from featavg.robustness import RadiusBracket
-from featavg.robustness.attacks import best_of
+from featavg.robustness import (
+    PGD,
+    Attack,
+    BoundaryWalk,
+    MinimalNorm,
+    RadiusBracket,
+    Transfer,
+    UniversalDirection,
+    best_of,
+)
+from featavg.robustness.attacks import field_of
+from featavg.robustness.norms import norm_of
 
 if TYPE_CHECKING:
-    from torch import Tensor
-
     from featavg.deep import DeepQuestion
     from featavg.experiments.images.pairs import Images, ImageSetting
 
@@ -27,28 +36,27 @@ def battery(
     config: ImageSetting, questions: Mapping[str, DeepQuestion], reference: Images
 ) -> dict[str, dict[str, RadiusBracket]]:
     """Every attack on both networks at the same points; `best` is the smallest upper bound point by point."""
-    from featavg.deep.attacks import PGD, BoundaryWalk, DeepAttack, FeatureDirection, MinimalNorm, Transfer
+    from featavg.deep import as_rows, feature_directions
 
-    minimal = {kind: MinimalNorm(steps=config.steps)(question) for kind, question in questions.items()}
+    minimal = {kind: MinimalNorm(steps=config.steps).on(question) for kind, question in questions.items()}
     found = {}
     for kind, other in zip(NETWORKS, reversed(NETWORKS), strict=True):
-        attacks: dict[str, DeepAttack] = {
-            "pgd": PGD(radii=config.ball_radii, steps=config.ball_steps, restarts=1),
+        directions = feature_directions(questions[kind], reference.x, reference.y)
+        attacks: dict[str, Attack] = {
+            "pgd": PGD(radii=config.ball_radii, steps=config.ball_steps, restarts=1, shorten=False),
             "transfer": Transfer(source=minimal[other]),
-            "boundary_walk": BoundaryWalk(candidates=reference.x),
-            "feature_direction": FeatureDirection(reference=reference.x, labels=reference.y),
+            "boundary_walk": BoundaryWalk(start=as_rows(reference.x), starts=1, steps=40),
+            "feature_direction": UniversalDirection(direction=directions),
         }
         own = {"minimal_norm": minimal[kind]}
-        own |= {name: attack(questions[kind]) for name, attack in attacks.items()}
+        own |= {name: attack.on(questions[kind]) for name, attack in attacks.items()}
         found[kind] = own | {"best": best_of(**own)}
     return found
 
 
 def minimal_radii(config: ImageSetting, question: DeepQuestion) -> Array:
     """The upper bounds of the minimal-norm attack alone: (sample,)."""
-    from featavg.deep.attacks import MinimalNorm
-
-    return MinimalNorm(steps=config.steps)(question).upper
+    return MinimalNorm(steps=config.steps).on(question).upper
 
 
 def control_radii(config: ImageSetting) -> Array:
@@ -62,21 +70,20 @@ def control(config: ImageSetting, question: DeepQuestion, classes: Ints) -> Arra
     δ ← project(δ + 2.5·radius/steps · steepest(∇ CE(F(x + δ), class)), radius) from a random start; what counts is
     whether the last point fools. Returns for each point the smallest of the tried radii at which it does, ∞ if none.
     """
-    import torch
 
-    from featavg.deep.attacks.field import Field
+    def uphill(outputs: Array, rows: slice) -> Array:
+        """∂CE/∂F = softmax(F) − e_class."""
+        return softmax(outputs, axis=1) - np.eye(outputs.shape[1])[classes[rows]]
 
-    field, target = Field.of(question), torch.from_numpy(classes)
+    field, norm = field_of(question), norm_of(question.norm)
     upper = np.where(question.fooled(question.x), 0.0, np.inf)
-    for radius in control_radii(config):
-        around = torch.full((len(field),), float(radius), dtype=field.x.dtype)
-        delta = field.ball.random(field.x, around, torch.Generator().manual_seed(0))
+    for radius in control_radii(config).tolist():
+        delta = field.random(np.random.default_rng(0), radius)
         for _ in range(config.ball_steps):
-            points = field.points(delta).requires_grad_()
-            loss = torch.nn.functional.cross_entropy(question.outputs(points), target, reduction="sum")
-            uphill = field.ball.steepest(torch.autograd.grad(loss, points)[0])
-            delta = field.inside(field.ball.project(delta + 2.5 * radius / config.ball_steps * uphill, around))
-        fooled = question.fooled(field.points(delta).double().numpy())
+            _, gradient = question.pull_back(field.points(delta), uphill)
+            step = 2.5 * radius / config.ball_steps * norm.steepest(gradient)
+            delta = field.inside(norm.project(delta + step, radius))
+        fooled = question.fooled(field.points(delta))
         upper = np.where(fooled, np.minimum(upper, radius), upper)
     return upper
 
@@ -105,14 +112,11 @@ def universal_images(questions: Mapping[str, DeepQuestion], reference: Images) -
 
     Labels are −1 and +1; grey is no change, the largest change is black or white.
     """
-    from featavg.deep.attacks import FeatureDirection
-    from featavg.deep.attacks.field import Field
+    from featavg.deep import feature_directions
 
-    attack = FeatureDirection(reference=reference.x, labels=reference.y)
     rows = []
     for question in questions.values():
-        towards: dict[int, Tensor] = attack.directions(Field.of(question))
-        steps = -np.stack([towards[y].double().numpy() for y in sorted(towards)])
+        steps = -feature_directions(question, reference.x, reference.y)
         rows.append(_pictures(_amplified(steps, np.abs(steps).max(axis=1, keepdims=True)), question.shape))
     return np.stack(rows)
 

@@ -201,10 +201,9 @@ def _question(config: ImageSetting, module: nn.Module, images: Images) -> DeepQu
 
 def _clean_accuracy(config: ImageSetting, module: nn.Module, images: Images) -> float:
     """The share of all test images whose binary decision is right."""
-    import torch
-
+    from featavg.deep import decision_of
     from featavg.deep.images import outputs_of
-    from featavg.deep.readouts import margins_of
 
-    margins = margins_of(outputs_of(module, images.x), torch.from_numpy(images.y), **_readout(config, module))
-    return float((margins > 0).double().mean())
+    outputs = outputs_of(module, images.x).double().numpy()
+    decision = decision_of(outputs.shape[1], **_readout(config, module))
+    return float(np.mean(decision.margins(outputs, (images.y + 1) // 2) > 0))

@@ -11,6 +11,7 @@ from featavg.experiments import Expect, Quantity
 from featavg.experiments.images import heads
 from featavg.experiments.images.heads import Heads, HeadSetting, Sample
 from featavg.record import Column, Drawing, Table
+from featavg.robustness import Attack, BoundaryWalk, MinimalNorm, attack_all
 
 if TYPE_CHECKING:
     from torch import nn
@@ -115,14 +116,13 @@ def measure(config: Config, seed: int, case: nn.Module) -> dict[str, Any]:
 
 def _attacked(backbone: nn.Module, trained: Heads, drawn: Sample, config: Config) -> dict[str, Any]:
     """Upper bounds of the pixel radii of both coarse decisions, and what the attacks say against themselves."""
-    from featavg.deep import HeadedNetwork, ask_deep, channels_first
-    from featavg.deep.attacks import BoundaryWalk, DeepAttack, MinimalNorm, attack_all
+    from featavg.deep import HeadedNetwork, as_rows, ask_deep, channels_first
 
     images, y = channels_first(drawn.images.images), drawn.images.y
     few = slice(config.attacked)
-    attacks: dict[str, DeepAttack] = {
+    attacks: dict[str, Attack] = {
         "minimal": MinimalNorm(steps=config.attack_steps),
-        "walk": BoundaryWalk(candidates=images, steps=config.walk_steps),
+        "walk": BoundaryWalk(start=as_rows(images), starts=1, steps=config.walk_steps),
     }
     as_binary: dict[str, Any] = {"readout": "maximum", "class_labels": drawn.data.center_labels}
     found: dict[str, Any] = {}

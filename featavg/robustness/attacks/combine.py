@@ -1,10 +1,14 @@
-"""The best of what several methods know about the same question."""
+"""Several methods on the same question, and the best of what they know."""
 
 from __future__ import annotations
+
+from collections.abc import Mapping
 
 import numpy as np
 
 from featavg.errors import InputError
+from featavg.robustness.attacks.base import Attack
+from featavg.robustness.attacks.protocol import Attackable
 from featavg.robustness.bracket import RadiusBracket
 
 
@@ -47,6 +51,14 @@ def best_of(*brackets: RadiusBracket, **named: RadiusBracket) -> RadiusBracket:
         flags=(*flags, *wins),
         proofs=kept[0] if kept else None,
     )
+
+
+def attack_all(question: Attackable, attacks: Mapping[str, Attack]) -> dict[str, RadiusBracket]:
+    """Run every attack; the last entry, `best`, has for each point the smallest upper bound of them all."""
+    if not attacks or "best" in attacks:
+        raise InputError(f"attack_all needs one or more named attacks, none of them called best, got {list(attacks)}")
+    found = {name: attack.on(question) for name, attack in attacks.items()}
+    return {**found, "best": best_of(**found)}
 
 
 def _status(exact: bool, lower: float, upper: float) -> str:

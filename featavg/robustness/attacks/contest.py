@@ -31,7 +31,7 @@ class Contest:
     other: Bools  # (sample, party)
     soft: bool  # pool by logsumexp instead of the maximum
 
-    def take(self, rows: Ints) -> Contest:
+    def take(self, rows: Ints | Bools) -> Contest:
         """The same contest at some of the samples."""
         return replace(self, own=self.own[rows], other=self.other[rows])
 

@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from featavg.errors import InputError
-from featavg.robustness.attacks.base import Attack, Found, shorter
+from featavg.robustness.attacks.base import Attack, Found
 from featavg.robustness.attacks.field import Field
 from featavg.robustness.attacks.gradient import GradientWalk
 
@@ -41,8 +41,6 @@ class NewtonWalk(Attack):
         delta = field.at_rest
         for _ in range(self.steps):
             margin, gradient = field.gradients(delta)
-            slope = field.ball.dual_norm(gradient)
-            height = (margin - (gradient * delta).sum(axis=1)) / np.where(slope > 0, slope, 1.0)
-            foot = field.inside(-height[:, None] * field.ball.steepest(gradient))
-            delta = np.where((slope > 0)[:, None], foot, delta)
-        return Found(shorter(field, walked, field.first_along(field.inside(FARTHER * delta))), flags)
+            foot = field.inside(field.norm.foot(gradient, margin - (gradient * delta).sum(axis=1)))
+            delta = np.where((field.norm.dual(gradient) > 0)[:, None], foot, delta)
+        return Found(field.shorter(walked, field.first_along(field.inside(FARTHER * delta))), flags)

@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from math import cos, log2, pi
 from typing import ClassVar
 
-import torch
-from torch import Tensor
+import numpy as np
 
-from featavg.deep.attacks.base import DeepAttack, Found
-from featavg.deep.attacks.checks import counted
-from featavg.deep.attacks.field import Field, finite_rows, rows_where
+from featavg.arrays import Array, Bools
 from featavg.errors import InputError
+from featavg.robustness.attacks.base import Attack, Found
+from featavg.robustness.attacks.checks import counted
+from featavg.robustness.attacks.field import Field, whole_rows
 
 # First and last step, and first and last change of the radius, as shares of it; in between they fall by a cosine.
 STEP, LAST_STEP = 0.5, 0.02
@@ -29,11 +29,14 @@ FAR, FINE_HALVINGS = 20, 24
 
 
 @dataclass(frozen=True, kw_only=True)
-class MinimalNorm(DeepAttack):
+class MinimalNorm(Attack):
     """δ ← project(δ − a·ε·steepest(∇m), ε); ε shrinks by a share g if x + δ is fooled, else it grows by g.
 
     Until a point is fooled for the first time ε is the distance to the boundary by its linearisation,
     ‖δ‖ + m/‖∇m‖_*. At the end each perturbation is moved back along its ray to the boundary.
+
+    >>> MinimalNorm()(([[3.0, 4.0]], [0.0], [[1.0]], [-2.0]), [[1.0, 1.0]], [1]).upper.round(6)
+    array([1.])
     """
 
     name: ClassVar[str] = "minimal norm"
@@ -47,60 +50,66 @@ class MinimalNorm(DeepAttack):
 
     def search(self, field: Field) -> Found:
         """The shortest fooled iterate of all passes."""
-        generator = torch.Generator().manual_seed(self.seed)
-        best, flat = shrink(field, field.at_rest, torch.full_like(field.x, torch.nan), self.steps)
+        rng = np.random.default_rng(self.seed)
+        best, flat = shrink(field, field.at_rest, field.nothing, self.steps)
         for _ in range(self.restarts):
-            length = torch.nan_to_num(field.ball.norm(best), nan=1.0)
-            around = field.inside(field.ball.random(field.x, length, generator))
-            best, _ = shrink(field, around, best, self.steps)
-        missed = rows_where(~finite_rows(best))
-        best[missed] = step_over(field.take(missed))
+            length = np.where(whole_rows(best), field.norm.length(best), 1.0)
+            best, _ = shrink(field, field.random(rng, length), best, self.steps)
+        missed = np.flatnonzero(~whole_rows(best))
+        if len(missed):
+            best[missed] = step_over(field.take(missed))
         return Found(field.shorter(best, field.first_along(best)), counted("zero gradient", flat))
 
 
-def shrink(field: Field, delta: Tensor, best: Tensor, steps: int) -> tuple[Tensor, Tensor]:
-    """From δ to the shortest fooled perturbation, or to `best` (NaN if none is known): (sample, axis).
+def shrink(field: Field, delta: Array, best: Array, steps: int) -> tuple[Array, Bools]:
+    """From δ to the shortest fooled perturbation, or to `best` (NaN if none is known): (sample, coordinate).
 
     The second answer is where the first gradient was 0: (sample,).
     """
-    ball, best = field.ball, best.clone()
-    shortest = torch.nan_to_num(ball.norm(best), nan=torch.inf)
-    radius, flat = torch.full_like(shortest, torch.inf), torch.zeros(len(field), dtype=torch.bool)
+    norm, best = field.norm, best.copy()
+    shortest = field.lengths(best)
+    radius, flat = np.full_like(shortest, np.inf), np.zeros(len(field), dtype=bool)
     for count in range(steps):
         margin, gradient = field.gradients(delta)
-        length, slope = ball.norm(delta), ball.dual_norm(gradient)
+        length, slope = norm.length(delta), norm.dual(gradient)
         if not count:
             flat = slope == 0
-        lost = margin <= 0
+        lost = margin <= field.tie(delta)
         won = lost & (length < shortest)
         best[won], shortest[won] = delta[won], length[won]
         change = _cosine(CHANGE, LAST_CHANGE, count / steps)
-        smaller = torch.minimum(radius, shortest) * (1 - change)
+        smaller = np.minimum(radius, shortest) * (1 - change)
         # A pass that starts again has no radius of its own yet and takes the best one.
-        larger = torch.where(radius.isinf(), shortest, radius * (1 + change))
+        larger = np.where(np.isinf(radius), shortest, radius * (1 + change))
         # Longer from step to step, or rounding could hold a point just before a straight boundary for ever.
-        beyond = 1 + min(torch.finfo(length.dtype).eps * 2.0**count, CHANGE)
-        linear = (length + margin / slope.clamp(min=1e-30)) * beyond
-        radius = torch.where(lost, smaller, torch.where(shortest.isinf(), linear, larger)).clamp(max=LARGEST)
+        beyond = 1 + min(float(np.finfo(length.dtype).eps) * 2.0**count, CHANGE)
+        linear = (length + _quotient(margin, slope)) * beyond
+        radius = np.minimum(np.where(lost, smaller, np.where(np.isinf(shortest), linear, larger)), LARGEST)
         stride = _cosine(STEP, LAST_STEP, count / steps) * radius
-        moved = field.inside(delta - stride[:, None] * ball.steepest(gradient))
-        delta = field.inside(ball.project(moved, radius))
-    won = field.fooled(delta) & (ball.norm(delta) < shortest)
+        moved = field.inside(delta - stride[:, None] * norm.steepest(gradient))
+        delta = field.inside(norm.project(moved, radius))
+    won = field.fooled(delta) & (norm.length(delta) < shortest)
     best[won] = delta[won]
     return best, flat
 
 
-def step_over(field: Field) -> Tensor:
+def step_over(field: Field) -> Array:
     """The boundary on the steepest ray from x, first where the margin is 0 by its linearisation, then ever farther.
 
-    Of a linear network it is the nearest point of the boundary, in a box too: (sample, axis), NaN where none is met.
+    Of a linear network it is the nearest point of the boundary, in a box too: (sample, coordinate), NaN where none is
+    met.
     """
     margin, gradient = field.gradients(field.at_rest)
-    slope = field.ball.dual_norm(gradient)
-    rays = -(margin / slope)[:, None] * field.ball.steepest(gradient)  # NaN where the margin is flat
-    small = torch.finfo(rays.dtype).eps
+    rays = np.where((field.norm.dual(gradient) > 0)[:, None], field.norm.foot(gradient, margin), np.nan)
+    small = float(np.finfo(rays.dtype).eps)
     near = [1 + small * 4.0**power for power in range(int(-log2(small) / 2))]
     return field.first_along(rays, [1.0, *near, *(2 * 4.0**power for power in range(FAR))], FINE_HALVINGS)
+
+
+def _quotient(margin: Array, slope: Array) -> Array:
+    """margin/slope, at most LARGEST: (sample,)."""
+    steep = slope * LARGEST > np.abs(margin)
+    return np.divide(margin, slope, out=np.full_like(margin, LARGEST), where=steep)
 
 
 def _cosine(first: float, last: float, done: float) -> float:
