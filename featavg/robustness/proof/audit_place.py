@@ -34,6 +34,16 @@ class Place:
         self.high = [self.ball(value) - xi for value, xi in zip(high, x, strict=True)]
         self.boxed, self.euclidean = boxed, problem.norm == "l2"
         self.norms = [self.norm(w) for w in self.w]
+        self._gram: Any = None
+
+    @property
+    def gram(self) -> Any:
+        """⟨w_i,w_j⟩ as a matrix of balls."""
+        if self._gram is None:
+            weights = self.problem.neurons.weights
+            matrix = self.flint.arb_mat(*weights.shape, weights.ravel().tolist())
+            self._gram = matrix * matrix.transpose()
+        return self._gram
 
     def ball(self, value: float) -> Ball:
         """A float, infinite ones too, as an exact ball."""
@@ -91,3 +101,16 @@ class Place:
         if self.euclidean:
             return math.nextafter(float(self.norm(rooms).upper()), math.inf)
         return math.nextafter(max(float(room.upper()) for room in rooms), math.inf)
+
+
+def times(a: Ball, b: Ball) -> Ball:
+    """a·b with 0·∞ = 0."""
+    return a if a.is_zero() else b if b.is_zero() else a * b
+
+
+def least_line(a: Ball, theta: Ball, low: Ball, high: Ball, zero: Ball) -> Ball:
+    """The least of a ReLU(z) − θz over [low, high]: at the ends, or at 0 unless it is certainly outside."""
+    steeper = a - theta
+    ends = [times(steeper, z.max(zero)) + times(-theta, z.min(zero)) for z in (low, high)]
+    least = ends[0].min(ends[1])
+    return least if low > 0 or high < 0 else least.min(zero)

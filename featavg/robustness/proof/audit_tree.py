@@ -10,7 +10,8 @@ import math
 
 import numpy as np
 
-from featavg.robustness.proof.audit_place import Ball, Balls, Place
+from featavg.robustness.proof.audit_place import Ball, Balls, Place, least_line, times
+from featavg.robustness.proof.audit_pools import Middle, excess, recentered
 from featavg.robustness.proof.format import Decision, Proofs
 
 
@@ -33,20 +34,22 @@ class AuditedTree:
         self.desk, self.proofs, self.zero = desk, proofs, desk.flint.arb(0)
         self.pooled = desk.problem.decision.kind == "probabilities"
         self.rows = row_signs(desk.problem.decision, label, rival, len(desk.constants))
+        self.middle = Middle(desk.z0, self.zero)
 
     def value(self, tree: int) -> float:
         """The least, over the leaves, of what is proved there; a number that may not be proves 0."""
         proofs, arb = self.proofs, self.desk.flint.arb
         count, least = len(self.desk.z0), math.inf
         first, last = int(proofs.first_node[tree]), int(proofs.first_node[tree + 1])
-        path: list[tuple[Balls, Balls, Ball, Ball, Ball]] = []  # intervals, reach, best distance, proved
+        path: list[tuple[Balls, Balls, Ball, Ball, Ball, Middle]] = []  # intervals, reach, best distance, proved
         for node in range(first, last):
             depth = int(proofs.depth[node])
             if depth == 0:
                 low, high = [arb.neg_inf()] * count, [arb.pos_inf()] * count
                 reach, away, proved = arb.pos_inf(), self.zero, self.zero
+                self.middle = Middle(self.desk.z0, self.zero)
             else:
-                low, high, reach, away, proved = path[depth - 1]
+                low, high, reach, away, proved, self.middle = path[depth - 1]
                 low, high, j = list(low), list(high), int(proofs.neuron[node])
                 threshold = arb(float(proofs.threshold[node]))
                 if proofs.side[node] < 0:
@@ -62,7 +65,7 @@ class AuditedTree:
                     return 0.0
                 reach, away, empty = step
                 proved = proved.max(reach if empty else reach.min(away))
-            path[depth:] = [(low, high, reach, away, proved)]
+            path[depth:] = [(low, high, reach, away, proved, self.middle)]
             if node + 1 == last or proofs.depth[node + 1] <= depth:
                 least = min(least, _float_below(proved))
         return least
@@ -84,13 +87,13 @@ class AuditedTree:
         if any(one > other for one, other in zip(low, high, strict=True)):
             return reach, away, True
         mix = proofs.mix[proofs.mix_start[cut] : proofs.mix_start[cut + 1]].tolist()
-        g = self.function(mix, low, high)
+        g = self.function(mix, reach, low, high)
         if g is None:
             return None
         slopes, constant = g
         offset = constant + sum((t * z for t, z in zip(theta, desk.z0, strict=True)), start=self.zero)
         for a, t, one, other in zip(slopes, theta, low, high, strict=True):
-            offset += _relaxed(a, t, one, other, self.zero)
+            offset += least_line(a, t, one, other, self.zero)
         h = desk.combine(theta)
         kept, in_box = self.boxed(h, offset, float(proofs.box_step[cut]))
         if not offset.is_finite() or not in_box.is_finite():
@@ -99,6 +102,8 @@ class AuditedTree:
         if length.is_zero() and in_box > 0:
             return reach, desk.ball(math.inf), False
         away = away.max(in_box / length) if length > 0 else away
+        if self.pooled:
+            self.middle = recentered(desk, self.middle, theta, offset)
         if reach.is_finite() and away < reach:
             self.cap(h, kept, offset, in_box, length, reach, low, high)
         return reach, away, any(one > other for one, other in zip(low, high, strict=True))
@@ -112,7 +117,7 @@ class AuditedTree:
             theta[j] = self.desk.flint.arb(value)
         return theta
 
-    def function(self, mix: list[float], low: Balls, high: Balls) -> tuple[Balls, Ball] | None:
+    def function(self, mix: list[float], reach: Ball, low: Balls, high: Balls) -> tuple[Balls, Ball] | None:
         """Slopes and constant of G <= 0 (regions.py), or None if `mix` may not be."""
         arb, desk = self.desk.flint.arb, self.desk
         if not mix:
@@ -120,7 +125,7 @@ class AuditedTree:
         if not all(map(math.isfinite, mix)) or len(mix) != (len(self.rows[0]) if self.pooled else len(self.rows)):
             return None
         if self.pooled:
-            return self.pooled_function([arb(value) for value in mix], low, high)
+            return self.pooled_function([arb(value) for value in mix], reach, low, high)
         if min(mix) < 0:
             return None
         factors = [
@@ -137,29 +142,25 @@ class AuditedTree:
         ]
         return slopes, sum((f * self.desk.constants[o] for f, o in used), start=self.zero)
 
-    def pooled_function(self, mix: Balls, low: Balls, high: Balls) -> tuple[Balls, Ball] | None:
-        """G = 1 − Σ_r (α_r D_r + γ_r), D_r = f_r − Σ p_o f_o."""
+    def pooled_function(self, mix: Balls, reach: Ball, low: Balls, high: Balls) -> tuple[Balls, Ball] | None:
+        """G = p·f + H(p) − q·f − Ψ."""
         roles = self.rows[0]
-        own = [o for o, role in enumerate(roles) if role > 0]
+        own, others = ([o for o, role in enumerate(roles) if role == side] for side in (1, -1))
         whole = sum((mix[o] for o in own), start=self.zero)
         if any(mix[o] < 0 for o in own) or not whole > 0:
             return None
         p = {o: mix[o] / whole for o in own if not mix[o].is_zero()}
         entropy = -sum((share * share.log() for share in p.values()), start=self.zero)
-        total, factors = self.zero + 1, [self.zero] * len(mix)
-        for r in (o for o, role in enumerate(roles) if role < 0):
-            slopes, constant = self.outputs([self.zero + (o == r) - p.get(o, self.zero) for o in range(len(mix))])
-            least = most = constant
-            for a, one, other in zip(slopes, low, high, strict=True):
-                ends = [_times(a, one.max(self.zero)), _times(a, other.max(self.zero))]
-                least, most = least + ends[0].min(ends[1]), most + ends[0].max(ends[1])
-            ends = [least, most, entropy.max(least).min(most)]
-            total -= _largest([(end - entropy).exp().min(self.zero + 1) - _times(mix[r], end) for end in ends])
-            factors[r] = factors[r] - mix[r]
-            for o, share in p.items():
-                factors[o] = factors[o] + mix[r] * share
-        slopes, constant = self.outputs(factors)
-        return slopes, total + constant
+        rest = [-mix[o] if o in others else self.zero for o in range(len(mix))]
+        rival_slopes, rival_constant = self.outputs(rest)
+        differences = [
+            ([a + b for a, b in zip(self.desk.outputs[r], rival_slopes, strict=True)],
+             self.desk.constants[r] + rival_constant)
+            for r in others
+        ]  # fmt: skip
+        beyond = excess(self.desk, differences, self.middle, reach, low, high)
+        slopes, constant = self.outputs([p.get(o, rest[o]) for o in range(len(mix))])
+        return slopes, constant + entropy - beyond
 
     def boxed(self, h: Balls, offset: Ball, step: float) -> tuple[Balls, Ball]:
         """h − q and β + Σ min(q low, q high) for the q of `box_step`; any q is valid, so floats may choose it."""
@@ -172,7 +173,7 @@ class AuditedTree:
             if room.is_finite() and abs(float(room)) < (step * abs(float(value)) if desk.euclidean else step):
                 q = value + room / step if desk.euclidean else value
                 kept[i] = value - q
-                offset += _times(q, desk.low[i]).min(_times(q, desk.high[i]))
+                offset += times(q, desk.low[i]).min(times(q, desk.high[i]))
         return kept, offset
 
     def cap(
@@ -230,26 +231,6 @@ class AuditedTree:
             else:
                 first = middle + 1
         return self.desk.flint.arb(float(ratios[first]))
-
-
-def _times(a: Ball, b: Ball) -> Ball:
-    """a·b with 0·∞ = 0."""
-    return a if a.is_zero() else b if b.is_zero() else a * b
-
-
-def _relaxed(a: Ball, theta: Ball, low: Ball, high: Ball, zero: Ball) -> Ball:
-    """The least of a ReLU(z) − θz over [low, high]: at the ends, or at 0 unless it is certainly outside."""
-    steeper = a - theta
-    ends = [_times(steeper, z.max(zero)) + _times(-theta, z.min(zero)) for z in (low, high)]
-    least = ends[0].min(ends[1])
-    return least if low > 0 or high < 0 else least.min(zero)
-
-
-def _largest(values: Balls) -> Ball:
-    largest = values[0]
-    for value in values[1:]:
-        largest = largest.max(value)
-    return largest
 
 
 def _float_below(value: Ball) -> float:

@@ -20,6 +20,8 @@ from featavg.robustness.proof.frames import (
     centers,
     fine_centers,
     gram_frame,
+    no_products,
+    products_of,
     reduced_frame,
     scale_neurons,
     vector_frame,
@@ -90,6 +92,7 @@ def _fill(problem: Problem, proofs: Proofs, wanted: Floats | None, trees: Trees,
     """Write the values of the chosen trees, level by level until they are as wanted."""
     scaled = scale_neurons(problem.neurons)
     regions = cases(problem, scaled, trees.pairs)
+    products = products_of(scaled) if regions.pooled else no_products()
     low, high = _box(problem)
     left = trees.chosen
     for level in levels(problem)[-1 if wanted is None else 0 :]:
@@ -99,7 +102,8 @@ def _fill(problem: Problem, proofs: Proofs, wanted: Floats | None, trees: Trees,
         x = np.ascontiguousarray(problem.x if len(points) == len(problem.x) else problem.x[points])
         z = level.centers(scaled, x)
         tasks, seen = Tasks(left, trees.case, rows), Points(z, x, low, high)
-        found = tree_values(level.frame(scaled), seen, regions, tasks, scaled.exponent, proofs, trees.deepest)
+        frame = level.frame(scaled)
+        found = tree_values(frame, products, seen, regions, tasks, scaled.exponent, proofs, trees.deepest)
         values[left] = np.maximum(values[left], found[left])
         left = left[:0] if wanted is None else left[values[left] < wanted[proofs.point[left]]]
         if not len(left):

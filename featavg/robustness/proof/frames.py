@@ -15,6 +15,7 @@ from featavg.arrays import Ints
 from featavg.robustness.proof.arithmetic import TINY, U, gamma, norms_up, preactivations
 from featavg.robustness.proof.compiled import kernel
 from featavg.robustness.proof.format import Floats, Neurons
+from featavg.robustness.proof.pools import Products
 
 # Products over the axes are summed block by block, so that their error grows with √d.
 BLOCK = 64
@@ -99,6 +100,17 @@ def reduced_frame(scaled: Scaled) -> Frame:
     residual = norms_up(left * (1.0 + 4.0 * U) + doubt + rank * TINY, euclidean=True) + scaled.lost
     frame = vector_frame(scaled, euclidean=True, compensated=False)
     return frame._replace(vectors=vectors, residual=residual, stretch=stretch)
+
+
+def products_of(scaled: Scaled) -> Products:
+    """Inner products in floats, with the error that they have at most."""
+    size = norms_up(scaled.weights, euclidean=True) + scaled.lost
+    return Products(blocked_product(scaled.weights, scaled.weights), size, _blocked_error(scaled.weights))
+
+
+def no_products() -> Products:
+    """For decisions that need none."""
+    return Products(np.zeros((0, 0)), np.zeros(0), 0.0)
 
 
 def centers(scaled: Scaled, x: Floats) -> Centers:

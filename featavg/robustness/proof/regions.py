@@ -9,13 +9,11 @@ g_i <= 0. `mix` is λ, one entry per row, λ >= 0; then G = Σ_i λ_i g_i <= 0 w
 - logits: every other group; row Σ_own f - Σ_group f.
 
 probabilities: every other group, reached where logsumexp_own f <= logsumexp_group f. `mix` has one entry per output:
-p_o >= 0 (not all 0) for the own group, any slope α_r for the rival's outputs, ignored for the rest. With p scaled to
-sum 1, H = -Σ p log p and D_r = f_r - Σ p_o f_o, Jensen's logsumexp_own f >= p·f + H gives Σ_r exp(D_r - H) >= 1
-wherever the rival is reached, hence Σ_r min(1, exp(D_r - H)) >= 1 as well, and with D_r in [D⁻, D⁺]
+p_o >= 0 (not all 0) for the own group, any number q_r for the rival's outputs, ignored for the rest. With p scaled to
+sum 1 and H = -Σ p log p, logsumexp_own f >= p·f + H (Jensen), and logsumexp_group f = q·f + log Σ_r exp(f_r - q·f) for
+any q. So with Ψ above the last term everywhere in the node within the reach (`pools.py`)
 
-    G = 1 - Σ_r (α_r D_r + γ_r) <= 0,    γ_r = max over D in {D⁻, D⁺, and H if between} of min(1, exp(D - H)) - α_r D.
-
-(The last maximum is over the ends and the kink only since the function is convex on both sides of it.)
+    G = p·f + H - q·f - Ψ <= 0.
 
 An empty `mix` is G = 0: a cut from intervals alone, in every region.
 """

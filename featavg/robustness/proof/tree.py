@@ -6,7 +6,7 @@ prefix of the cuts counts, so a later cut never costs anything. Cut by cut:
 
 1. intervals ← inherited ∩ branch ∩ what ball and box allow (`within_reach`, `on_side`, `within_box`);
 2. G from `mix` (`mixed`), 3. β from θ (`halfspace_offset`), 4. h and the box (`halfspace_of`),
-5. the distance, 6. the cap (`cap`).
+5. the distance, 6. for summed probabilities the ball of ℓ2 that holds the cap (`lifted`), 7. the cap (`cap`).
 
 R = ∞ is allowed, and proves something only where every a_j is known exactly (λ = 1 and no difference was rounded).
 """
@@ -19,16 +19,24 @@ from typing import NamedTuple
 import numpy as np
 
 from featavg.arrays import Ints
-from featavg.robustness.proof.arithmetic import difference_down
+from featavg.robustness.proof.arithmetic import TINY, U, difference_down, up
 from featavg.robustness.proof.caps import cap, within_box
 from featavg.robustness.proof.cases import Cases
 from featavg.robustness.proof.compiled import kernel
-from featavg.robustness.proof.desk import Desk, new_desk
+from featavg.robustness.proof.desk import Desk, Halfspace, new_desk
 from featavg.robustness.proof.format import Floats, Proofs
 from featavg.robustness.proof.frames import Centers, Frame
-from featavg.robustness.proof.halfspace import distance, halfspace_of
-from featavg.robustness.proof.intervals import halfspace_offset, load_theta, nowhere, on_side, within_reach
+from featavg.robustness.proof.halfspace import distance, gram_length, gram_share, halfspace_of, inner_product
+from featavg.robustness.proof.intervals import (
+    halfspace_offset,
+    load_theta,
+    nowhere,
+    on_side,
+    weighted,
+    within_reach,
+)
 from featavg.robustness.proof.mixes import mixed
+from featavg.robustness.proof.pools import Ball, Products, lifted
 
 
 class Points(NamedTuple):
@@ -56,11 +64,21 @@ class Stack(NamedTuple):
     reach: Floats  # (depth,)  least R so far
     away: Floats  # (depth,)  best distance so far
     proved: Floats  # (depth,)  what is proved so far
+    middle: Floats  # (depth, neuron)  pre-activations at the center of a ball of ℓ2, within `doubt`
+    doubt: Floats  # (depth, neuron)
+    lift: Floats  # (depth,)  its squared radius is that of the reach less this
 
 
 @kernel
 def tree_values(
-    frame: Frame, points: Points, cases: Cases, tasks: Tasks, exponent: Ints, proofs: Proofs, deepest: int
+    frame: Frame,
+    products: Products,
+    points: Points,
+    cases: Cases,
+    tasks: Tasks,
+    exponent: Ints,
+    proofs: Proofs,
+    deepest: int,
 ) -> Floats:
     """What each of the chosen, well-shaped trees proves, 0 for the others: (tree,); `exponent` scales thresholds."""
     neurons = len(exponent)
@@ -70,6 +88,9 @@ def tree_values(
         np.zeros((deepest + 1, neurons)),
         np.zeros(deepest + 1),
         np.zeros(deepest + 1),
+        np.zeros(deepest + 1),
+        np.zeros((deepest + 1, neurons)),
+        np.zeros((deepest + 1, neurons)),
         np.zeros(deepest + 1),
     )
     values = np.zeros(len(tasks.case))
@@ -82,13 +103,13 @@ def tree_values(
         for node in range(proofs.first_node[tree], last):
             depth = proofs.depth[node]
             if depth == 0:
-                _start(stack)
+                _start(stack, desk)
             else:
                 threshold = math.ldexp(proofs.threshold[node], int(-exponent[proofs.neuron[node]]))
                 _descend(stack, depth, proofs.neuron[node], threshold, proofs.side[node])
             for cut in range(proofs.first_cut[node], proofs.first_cut[node + 1]):
                 is_open = stack.proved[depth] < stack.reach[depth]
-                if is_open and not _apply(frame, cases, case, proofs, cut, depth, desk, stack):
+                if is_open and not _apply(frame, products, cases, case, proofs, cut, depth, desk, stack):
                     least = 0.0
             if node + 1 == last or proofs.depth[node + 1] <= depth:
                 least = min(least, stack.proved[depth])
@@ -115,12 +136,14 @@ def _approach(points: Points, row: int, desk: Desk) -> bool:
 
 
 @kernel
-def _start(stack: Stack) -> None:
+def _start(stack: Stack, desk: Desk) -> None:
     """At the root nothing is known."""
     for j in range(stack.low.shape[1]):
         stack.low[0, j] = -np.inf
         stack.high[0, j] = np.inf
-    stack.reach[0], stack.away[0], stack.proved[0] = np.inf, 0.0, 0.0
+        stack.middle[0, j] = desk.center[j]
+        stack.doubt[0, j] = desk.slack[j]
+    stack.reach[0], stack.away[0], stack.proved[0], stack.lift[0] = np.inf, 0.0, 0.0, 0.0
 
 
 @kernel
@@ -129,6 +152,9 @@ def _descend(stack: Stack, depth: int, neuron: int, threshold: float, side: int)
     for j in range(stack.low.shape[1]):
         stack.low[depth, j] = stack.low[depth - 1, j]
         stack.high[depth, j] = stack.high[depth - 1, j]
+        stack.middle[depth, j] = stack.middle[depth - 1, j]
+        stack.doubt[depth, j] = stack.doubt[depth - 1, j]
+    stack.lift[depth] = stack.lift[depth - 1]
     stack.reach[depth] = stack.reach[depth - 1]
     stack.away[depth] = stack.away[depth - 1]
     stack.proved[depth] = stack.proved[depth - 1]
@@ -139,7 +165,15 @@ def _descend(stack: Stack, depth: int, neuron: int, threshold: float, side: int)
 
 @kernel
 def _apply(
-    frame: Frame, cases: Cases, case: int, proofs: Proofs, cut: int, depth: int, desk: Desk, stack: Stack
+    frame: Frame,
+    products: Products,
+    cases: Cases,
+    case: int,
+    proofs: Proofs,
+    cut: int,
+    depth: int,
+    desk: Desk,
+    stack: Stack,
 ) -> bool:
     """One cut at one node; False if its numbers are none that it may have."""
     low, high = stack.low[depth], stack.high[depth]
@@ -157,7 +191,9 @@ def _apply(
     if nowhere(low, high):
         stack.proved[depth] = max(stack.proved[depth], reach)
         return True
-    valid, constant = mixed(cases, case, proofs.mix[proofs.mix_start[cut] : proofs.mix_start[cut + 1]], low, high, desk)
+    mix = proofs.mix[proofs.mix_start[cut] : proofs.mix_start[cut + 1]]
+    ball = Ball(stack.middle[depth], stack.doubt[depth], _radius(frame, desk, reach, stack.lift[depth]))
+    valid, constant = mixed(cases, case, mix, ball, products, low, high, desk)
     if not valid:
         return False
     # h is divided by a power of two here, so that t, which turns h into a distance in ℓ2, is multiplied.
@@ -166,7 +202,38 @@ def _apply(
     stack.away[depth] = max(stack.away[depth], distance(halfspace))
     stack.proved[depth] = max(stack.proved[depth], min(reach, stack.away[depth]))
     if stack.proved[depth] < reach:
+        if cases.pooled:
+            _recenter(products, desk, halfspace, depth, stack)
         cap(frame, desk, halfspace, reach, low, high)
         if nowhere(low, high):
             stack.proved[depth] = reach
     return True
+
+
+@kernel
+def _radius(frame: Frame, desk: Desk, reach: float, lift: float) -> float:
+    """τ² = R² − lift, for ℓ∞ with the ball of ℓ2 around that of ℓ∞: R²·axes − lift."""
+    square = up(reach * reach)
+    if not frame.euclidean:
+        square = up(square * len(desk.box_low))
+    return up(math.sqrt(up(max(0.0, square - lift)))) if square < np.inf else np.inf
+
+
+@kernel
+def _recenter(products: Products, desk: Desk, halfspace: Halfspace, depth: int, stack: Stack) -> None:
+    """The ball around −s h that holds what the half-space leaves (`lifted`), if it is smaller than the one known."""
+    count = halfspace.terms
+    if count == 0 or not halfspace.offset > 0.0:
+        return
+    weight = weighted(desk.theta, products.size, desk.support, count)
+    length = gram_length(products.gram, products.share, desk.theta, desk.support, count, weight)
+    step, lift = lifted(halfspace.offset, length)
+    if not lift > stack.lift[depth]:
+        return
+    stack.lift[depth] = lift
+    slip = up(up(gram_share(products.share, count) * weight) * step)
+    for j in range(len(desk.center)):
+        moved = step * inner_product(products.gram[j], desk.theta, desk.support, count)
+        stack.middle[depth, j] = desk.center[j] - moved
+        rounding = 4.0 * U * (abs(desk.center[j]) + abs(moved)) + 4.0 * TINY
+        stack.doubt[depth, j] = up(up(desk.slack[j] + up(slip * products.size[j])) + rounding)

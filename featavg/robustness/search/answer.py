@@ -18,8 +18,6 @@ from featavg.robustness.search.push import push
 
 # A bracket is exact when upper − lower <= EXACT · upper.
 EXACT = 1e-6
-# What the search for summed probabilities is content with.
-WIDE = 1e-2
 
 
 @dataclass
@@ -88,17 +86,15 @@ def confirm(
     certificates = find_emptiness(problem, np.isinf(upper))
     lower = np.where(infinite(problem, certificates), np.inf, lower) if certificates else lower
     settled = is_settled(lower, upper, within)
-    ended = [_why(*line) for line in zip(settled, lower, upper, proposal.known, proposal.ended, strict=True)]
+    ended = [_why(*line) for line in zip(settled, upper, proposal.known, proposal.ended, strict=True)]
     return Answer(np.minimum(lower, upper), upper, witness, ended, proposal.proofs, certificates)
 
 
-def _why(settled: bool, lower: float, upper: float, known: bool, ended: str) -> str:
+def _why(settled: bool, upper: float, known: bool, ended: str) -> str:
     if settled:
         return ""
     if known and np.isinf(upper):
         return "the nearest point found could not be confirmed"
-    if not ended and upper - lower <= WIDE * upper:
-        return "bracketed to 1 %"
     return ended or "rounding weakens proof or witness"
 
 

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from featavg.arrays import Array, Ints
+from featavg.robustness.proof.pools import Products
 from featavg.robustness.search.branch import DONE, FULL, PAUSED, Stack, fits, grow, plant
 from featavg.robustness.search.compiled import kernel
 from featavg.robustness.search.explore import Aim, reach_of
@@ -48,7 +49,9 @@ class Desk(NamedTuple):
     rate: Array  # (row,)
     row: Array  # (1, neuron)  of summed probabilities
     level: Array  # (1,)  its constant
-    mix: Array  # (output,)  of summed probabilities
+    products: Products  # of summed probabilities
+    nothing: Array  # (output, neuron)  zeros
+    mix: Array  # (output,)
     average: Array  # (neuron,)
     slack: Array  # (neuron,)
 
@@ -75,7 +78,20 @@ def place_of(space: Space, points: Points, pairs: Pairs, point: int, pair: int, 
         outputs, levels, role = rows, constants, pairs.role[first:last]
         rows, constants, size, rate = desk.row, desk.level, desk.size[:1], desk.rate[:1]
     return Place(
-        start, rows, constants, size, rate, space.norms, outputs, levels, role, desk.mix, desk.average, desk.slack
+        start,
+        rows,
+        constants,
+        size,
+        rate,
+        space.norms,
+        outputs,
+        levels,
+        role,
+        desk.products,
+        desk.nothing,
+        desk.mix,
+        desk.average,
+        desk.slack,
     )
 
 

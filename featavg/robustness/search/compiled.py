@@ -30,6 +30,7 @@ def kernel(function: Callable[Arguments, Result]) -> Callable[Arguments, Result]
 
 @cache
 def _digest() -> str:
-    """A digest of all sources of this folder: a change in one makes all of them compile again."""
-    sources = sorted(Path(__file__).parent.glob("*.py"))
+    """A digest of all sources of this folder and of the checker's: a change in one makes all of them compile again."""
+    folder = Path(__file__).parent
+    sources = sorted([*folder.glob("*.py"), *(folder.parent / "proof").glob("*.py")])
     return hashlib.sha256(b"".join(path.read_bytes() for path in sources)).hexdigest()

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import numpy as np
+
 from featavg.arrays import Array
 from featavg.robustness.search.caps import within_ball, within_cap
 from featavg.robustness.search.compiled import kernel
@@ -57,14 +59,15 @@ def explore(
         within_ball(space, place, reach, low, high)
         chords(low, high, relaxed)
         if pooled:
-            linearise(place, node.guess, low, high)
+            linearise(place, node.guess, ball_radius(node, reach), low, high)
         least_distance(space, place, relaxed, node.guess, reach, bench.pieces, solution)
         if solution.numbers[DISTANCE] <= 0.0:
             lowest_piece(space, place, relaxed, reach, bench.pieces, solution)
         write_cut(tape, place, relaxed, solution, reach, units)
         gain = solution.numbers[DISTANCE] - node.bound[0]
         node.bound[0] = max(node.bound[0], solution.numbers[DISTANCE])
-        node.guess[:] = solution.z
+        if gain > 0.0 or not pooled:
+            node.guess[:] = solution.z
         if node.bound[0] >= reach or within_cap(space, place, solution, reach, low, high):
             return CLOSED
         if aim.polishes and (turn == 0 or not chorded) and (not pooled or is_early(tape)):
@@ -78,6 +81,12 @@ def explore(
         if chorded and (turn >= ROUNDS or (gain < WORTHWHILE * missing and turn >= LEAST_TURNS * pooled)):
             break
     return branch_of(space, place, node, relaxed, solution, reach, bench)
+
+
+@kernel
+def ball_radius(node: Node, reach: float) -> float:
+    """Of the ball around the nearest point of the best half-space, which holds what that leaves of the reach."""
+    return np.sqrt(max(reach * reach - node.bound[0] * node.bound[0], 0.0))
 
 
 @kernel
@@ -102,7 +111,7 @@ def branch_of(
     """The neuron to branch on, with the threshold on the bench; STUCK if there is none."""
     bench.threshold[0] = 0.0
     if place.role.size > 0:
-        neuron, bench.threshold[0] = loosest_neuron(place, node.guess, node.low, node.high)
+        neuron, bench.threshold[0] = loosest_neuron(place, node.guess, ball_radius(node, reach), node.low, node.high)
         return neuron if neuron >= 0 else STUCK
     neuron = best_branch(space, place, node, relaxed, solution, reach)
     neuron = neuron if neuron >= 0 else widest_chord(place, node)

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from featavg.arrays import Array, Bools, Ints
+from featavg.robustness.proof.pools import Products
 
 
 class Space(NamedTuple):
@@ -30,6 +31,8 @@ class Place(NamedTuple):
     outputs: Array  # (output, neuron)
     output_constants: Array  # (output,)
     role: Ints  # (output,)  1 for own ones, −1 for the rival's
+    products: Products
+    nothing: Array  # (output, neuron)  zeros
     mix: Array  # (output,)  of the tangent
     average: Array  # (neuron,)  scratch
     slack: Array  # (neuron,)  scratch

@@ -22,8 +22,6 @@ from featavg.robustness.search.task import Task, shifts, task_of
 Progress = Callable[[int, int], None]
 # The search ends when lower >= (1 − GAP)·upper; half of what a bracket that is called exact may have.
 GAP = 5e-7
-# The same for summed probabilities, whose relaxations close slowly.
-WIDE_GAP = 9e-3
 # Nodes of a tree in the first call; a point that needs more is hard.
 FEW_NODES = 32
 # The compiled call on many points returns about this often, in seconds.
@@ -60,7 +58,7 @@ def propose(
 
     `start` and `precise` as in `task_of`. An interruption by the keyboard ends the search with what is found so far.
     """
-    ends, gap = time.monotonic() + budget.wall, WIDE_GAP if problem.decision.kind == "probabilities" else GAP
+    ends = time.monotonic() + budget.wall
     task = task_of(problem, start, precise)
     points, ended = task.points, [INTERRUPTED] * len(problem.x)
     if within is not None:
@@ -68,11 +66,11 @@ def propose(
         points.reach[:], points.enough[:] = within * (1.0 + 1e-9) / points.length, within * (1.0 - 1e-9) / points.length
     parts: list[Proofs] = []
     try:
-        parts.append(close_easy(task, gap, min(budget.nodes, FEW_NODES), ends, progress))
+        parts.append(close_easy(task, GAP, min(budget.nodes, FEW_NODES), ends, progress))
         for point in np.flatnonzero(points.state == CLOSED).tolist():
             ended[point] = ""
         for point in np.flatnonzero(points.state != CLOSED).tolist():
-            parts.append(close_hard(task, point, gap, Clock(budget, ends), ended))
+            parts.append(close_hard(task, point, GAP, Clock(budget, ends), ended))
             progress(int((points.state == CLOSED).sum()), len(ended))
     except KeyboardInterrupt:
         points.lower[points.state != CLOSED] = 0.0

@@ -1,11 +1,11 @@
-"""Summed probabilities as rows: at every pre-activation z one function that is linear in the outputs.
+"""Summed probabilities as rows: around every point one function that is linear in the outputs.
 
-With a distribution p over the own outputs, its entropy H and D_r = f_r − p·f, the rival is reached only where
-Σ_r min(1, exp(D_r − H)) >= 1. On D⁻ <= D_r <= D⁺ the summand lies below α_r D_r + γ_r, hence
+With shares p of the own outputs, H their entropy, and q of the rival's outputs, the rival is reached only where
 
-    G = 1 − Σ_r (α_r D_r + γ_r) <= 0
+    G = p·f + H − q·f − Ψ <= 0,
 
-for every p and α (`proof/regions.py`). Here p and α are those that are tight at z.
+Ψ above log Σ_r exp(f_r − q·f) in the ball of radius τ around the point (`proof/pools.py`, whose bound is used here
+too). Here p and q are the probabilities at that point, where G is then the margin, but for Ψ.
 """
 
 from __future__ import annotations
@@ -13,56 +13,71 @@ from __future__ import annotations
 import numpy as np
 
 from featavg.arrays import Array
+from featavg.robustness.proof.pools import Average, Ball, Rows, Spreads, excess, spreads_of
 from featavg.robustness.search.compiled import kernel
 from featavg.robustness.search.places import Place
 
+# An interval narrower than this share of its ends is not split again.
+NARROW = 1e-9
+
 
 @kernel
-def linearise(place: Place, z: Array, low: Array, high: Array) -> None:
-    """Write the row, its constant and `mix` = (p, α) that belong to z and to the intervals."""
-    outputs, role, mix, row = place.outputs, place.role, place.mix, place.rows[0]
-    entropy = own_shares(place, z)
-    average = place.average
-    average[:] = 0.0
-    level = 0.0
-    for o in range(role.size):
-        if role[o] > 0:
-            level += mix[o] * place.output_constants[o]
+def linearise(place: Place, z: Array, radius: float, low: Array, high: Array) -> None:
+    """Write the row, its constant and `mix` = (p, q) that belong to the ball around z and to the intervals."""
+    entropy, row = shares(place, z), place.rows[0]
+    average = rival_average(place)
+    rows, ball = rows_of(place), Ball(z, place.nothing[0], radius)
+    constant = entropy - average.constant - excess(rows, average, ball, place.products, low, high)
+    row[:] = -average.slope
+    for o in range(place.role.size):
+        if place.role[o] > 0:
+            constant += place.mix[o] * place.output_constants[o]
             for j in range(z.size):
-                average[j] += mix[o] * outputs[o, j]
-    row[:] = 0.0
-    constant = 1.0
-    for o in range(role.size):
-        if role[o] < 0:
-            offset = place.output_constants[o] - level
-            here, least, most = differences(outputs[o], average, offset, z, low, high)
-            mix[o], gamma = chord(here, least, most, entropy)
-            constant -= gamma + mix[o] * offset
-            for j in range(z.size):
-                row[j] -= mix[o] * (outputs[o, j] - average[j])
-    place.constants[0] = constant
-    place.size[0], place.rate[0] = abs(constant), 0.0
+                row[j] += place.mix[o] * place.outputs[o, j]
+    # So large a bound leaves the whole ball.
+    place.constants[0] = max(constant, -1e100)
+    place.size[0], place.rate[0] = abs(place.constants[0]), 0.0
     for j in range(z.size):
         place.size[0] += abs(row[j] * place.start[j])
         place.rate[0] += abs(row[j]) * place.norms[j]
 
 
 @kernel
-def own_shares(place: Place, z: Array) -> float:
-    """Write p = softmax of the own outputs at z to `mix`; return its entropy."""
-    largest = -np.inf
+def rows_of(place: Place) -> Rows:
+    """The outputs as the bound wants them, without doubts."""
+    return Rows(place.outputs, place.nothing, place.output_constants, place.nothing[:, 0], place.role)
+
+
+@kernel
+def rival_average(place: Place) -> Average:
+    """q·f."""
+    slope, constant = place.average, 0.0
+    slope[:] = 0.0
+    for o in range(place.role.size):
+        if place.role[o] < 0:
+            constant += place.mix[o] * place.output_constants[o]
+            for j in range(slope.size):
+                slope[j] += place.mix[o] * place.outputs[o, j]
+    return Average(slope, place.nothing[0], constant, 0.0)
+
+
+@kernel
+def shares(place: Place, z: Array) -> float:
+    """Write p and q, the softmax of the own and of the rival's outputs at z, to `mix`; return the entropy of p."""
+    highest, whole, entropy = np.array([-np.inf, -np.inf]), np.zeros(2), 0.0
     for o in range(place.role.size):
         place.mix[o] = output(place, o, z)
-        if place.role[o] > 0:
-            largest = max(largest, place.mix[o])
-    whole = entropy = 0.0
+        side = 0 if place.role[o] > 0 else 1
+        if place.role[o] != 0:
+            highest[side] = max(highest[side], place.mix[o])
     for o in range(place.role.size):
+        side = 0 if place.role[o] > 0 else 1
         # Shares that underflow would be refused as zeros that are none.
-        place.mix[o] = np.exp(max(place.mix[o] - largest, -200.0)) if place.role[o] > 0 else 0.0
-        whole += place.mix[o]
+        place.mix[o] = np.exp(max(place.mix[o] - highest[side], -200.0)) if place.role[o] != 0 else 0.0
+        whole[side] += place.mix[o]
     for o in range(place.role.size):
-        place.mix[o] /= whole
-        entropy -= place.mix[o] * np.log(place.mix[o]) if place.mix[o] > 0.0 else 0.0
+        place.mix[o] /= whole[0] if place.role[o] > 0 else whole[1]
+        entropy -= place.mix[o] * np.log(place.mix[o]) if place.role[o] > 0 else 0.0
     return entropy
 
 
@@ -73,33 +88,6 @@ def output(place: Place, o: int, z: Array) -> float:
     for j in range(z.size):
         value += place.outputs[o, j] * max(z[j], 0.0)
     return value
-
-
-@kernel
-def differences(
-    slopes: Array, average: Array, offset: float, z: Array, low: Array, high: Array
-) -> tuple[float, float, float]:
-    """D_r at z, and its range over the intervals."""
-    here = least = most = offset
-    for j in range(z.size):
-        slope = slopes[j] - average[j]
-        below, above = slope * max(low[j], 0.0), slope * max(high[j], 0.0)
-        here += slope * max(z[j], 0.0)
-        least += min(below, above)
-        most += max(below, above)
-    return min(max(here, least), most), least, most
-
-
-@kernel
-def chord(here: float, least: float, most: float, entropy: float) -> tuple[float, float]:
-    """Slope and constant of the concave envelope of min(1, exp(D − H)) over [least, most], at D = here."""
-    top = min(most, entropy)
-    if here >= entropy or least >= entropy:
-        return 0.0, 1.0
-    bottom = np.exp(least - entropy)
-    width = top - least
-    slope = np.exp(here - entropy) if width < 1e-9 else (np.exp(top - entropy) - bottom) / width
-    return slope, max(bottom - slope * least, np.exp(top - entropy) - slope * top)
 
 
 @kernel
@@ -126,54 +114,66 @@ def margin(place: Place, z: Array) -> float:
 
 
 @kernel
-def loosest_neuron(place: Place, z: Array, low: Array, high: Array) -> tuple[int, float]:
-    """The neuron that most of the relaxation's slack at z is due to, and the threshold to branch at; −1 for none.
+def loosest_neuron(place: Place, z: Array, radius: float, low: Array, high: Array) -> tuple[int, float]:
+    """The neuron that most of the relaxation's slack is due to, and the threshold to branch at; −1 for none.
 
-    Slack is that of the chords of ReLU, and that of the chords of exp, shared out by the widths that make them long.
+    Slack is that of the chords of ReLU, whose neurons are branched at 0, and by how much each of the rival's
+    exponentials can grow in the ball, shared out by the widths of the neurons that it depends on.
     """
-    entropy = own_shares(place, z)
-    average, slack = place.average, place.slack
-    average[:] = 0.0
+    shares(place, z)
+    average, rows = rival_average(place), rows_of(place)
+    spreads = spreads_of(rows, average, Ball(z, place.nothing[0], radius), place.products.size, low, high)
+    growth = growths(place, spreads, radius)
+    chosen, most, threshold, r = -1, 0.0, 0.0, -1
+    slack = place.slack
     slack[:] = 0.0
-    level = 0.0
-    for o in range(place.role.size):
-        if place.role[o] > 0:
-            level += place.mix[o] * place.output_constants[o]
-            for j in range(z.size):
-                average[j] += place.mix[o] * place.outputs[o, j]
     for o in range(place.role.size):
         if place.role[o] < 0:
-            offset = place.output_constants[o] - level
-            here, least, most = differences(place.outputs[o], average, offset, z, low, high)
-            slope, gamma = chord(here, least, most, entropy)
-            excess = slope * here + gamma - min(1.0, np.exp(here - entropy))
+            r += 1
+            whole = 1e-300
             for j in range(z.size):
-                width = abs(place.outputs[o, j] - average[j]) * (max(high[j], 0.0) - max(low[j], 0.0))
-                slack[j] += excess * width / max(most - least, 1e-300)
-                if low[j] < 0.0 < high[j]:
-                    bend = slope * (place.outputs[o, j] - average[j])
-                    slack[j] += max(bend, 0.0) * -low[j] * high[j] / (high[j] - low[j])
-    chosen = int(np.argmax(slack))
-    if not slack[chosen] > 0.0:
-        return -1, 0.0
-    return chosen, split_at(place, chosen, z, low, high, entropy, level)
+                whole += abs(place.outputs[o, j] - average.slope[j]) * width(place, j, z, radius, low, high)
+            for j in range(z.size):
+                step = abs(place.outputs[o, j] - average.slope[j]) * width(place, j, z, radius, low, high)
+                slack[j] += growth[r] * step / whole
+    for j in range(z.size):
+        bent = 0.0
+        if low[j] < 0.0 < high[j]:
+            bent = max(-place.rows[0, j], 0.0) * high[j] * -low[j] / (high[j] - low[j])
+        if slack[j] + bent > most:
+            chosen, most, threshold = j, slack[j] + bent, 0.0
+            if bent <= slack[j] or not low[j] < 0.0 < high[j]:
+                bottom, top = ends(place, j, z, radius, low, high)
+                threshold = 0.5 * (bottom + top)
+    return chosen, threshold
 
 
 @kernel
-def split_at(place: Place, neuron: int, z: Array, low: Array, high: Array, entropy: float, level: float) -> float:
-    """Where to branch: so that below, the rival's probability is at most its share, exp(D⁺ − H) = 1/rivals."""
-    bottom = max(low[neuron], 0.0)
-    middle = 0.5 * (bottom + high[neuron]) if high[neuron] > 0.0 else 0.5 * (low[neuron] + high[neuron])
-    rivals, worst, threshold = 0, 0.0, middle
-    for o in range(place.role.size):
-        rivals += place.role[o] < 0
-    for o in range(place.role.size):
-        slope = place.outputs[o, neuron] - place.average[neuron]
-        if place.role[o] < 0 and slope > 0.0 and high[neuron] > 0.0:
-            offset = place.output_constants[o] - level
-            _, _, most = differences(place.outputs[o], place.average, offset, z, low, high)
-            wanted = high[neuron] - (most - entropy + np.log(rivals)) / slope
-            room = 0.1 * (high[neuron] - bottom)
-            if slope > worst and bottom + room < wanted < high[neuron] - room:
-                worst, threshold = slope, wanted
-    return threshold
+def growths(place: Place, spreads: Spreads, radius: float) -> Array:
+    """By how much each of the rival's exponentials can grow in the ball, as shares of their sum at the center."""
+    inner = np.dot(spreads.tilt, place.products.gram)
+    growth, top, whole = np.zeros(spreads.level.size), np.max(spreads.level), 0.0
+    for r in range(growth.size):
+        length = np.sqrt(max(np.dot(inner[r], spreads.tilt[r]), 0.0))
+        farthest = min(length * radius, spreads.ceiling[r] - spreads.level[r], 100.0)
+        mass = np.exp(spreads.level[r] - top)
+        growth[r] = mass * (np.exp(farthest) - 1.0)
+        whole += mass
+    return growth / whole
+
+
+@kernel
+def ends(place: Place, j: int, z: Array, radius: float, low: Array, high: Array) -> tuple[float, float]:
+    """What is left of the interval of neuron j in the ball, where it is on."""
+    reach = place.norms[j] * radius
+    bottom, top = max(low[j], z[j] - reach, 0.0), min(high[j], z[j] + reach)
+    if top - bottom <= NARROW * abs(top):
+        return max(low[j], 0.0), high[j]
+    return bottom, top
+
+
+@kernel
+def width(place: Place, j: int, z: Array, radius: float, low: Array, high: Array) -> float:
+    """By how much ReLU(z_j) can vary there; 0 where that is too little to branch on."""
+    bottom, top = ends(place, j, z, radius, low, high)
+    return top - bottom if top - bottom > NARROW * abs(top) else 0.0

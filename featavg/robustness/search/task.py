@@ -8,6 +8,7 @@ import numpy as np
 
 from featavg.arrays import Array, Ints
 from featavg.robustness.proof.format import Problem
+from featavg.robustness.proof.pools import Products
 from featavg.robustness.search.batch import Desk, Points
 from featavg.robustness.search.branch import stack_for
 from featavg.robustness.search.pairs import Pairs, pairs_of, power_of_two
@@ -49,7 +50,8 @@ def task_of(problem: Problem, start: Array | None = None, precise: bool = False)
         np.zeros((0, 0)) if direct else weights @ weights.T,
         np.sqrt(np.einsum("ij,ij->i", weights, weights)),
     )
-    rows = 1 if len(pairs.role) else int(np.diff(pairs.first_row).max())
+    pooled = len(pairs.role) > 0
+    rows = 1 if pooled else int(np.diff(pairs.first_row).max())
     desk = Desk(
         bench=bench_for(count, axes if direct else 0, rows),
         stack=stack_for(FIRST_LEVELS, count),
@@ -61,6 +63,10 @@ def task_of(problem: Problem, start: Array | None = None, precise: bool = False)
         rate=np.zeros(len(pairs.constants)),
         row=np.zeros((1, count)),
         level=np.zeros(1),
+        products=Products(
+            weights @ weights.T if pooled else np.zeros((0, 0)), np.asarray(space.norms, np.float64), 0.0
+        ),
+        nothing=np.zeros((len(neurons.constants) if pooled else 0, count)),
         mix=np.zeros(len(neurons.constants)),
         average=np.zeros(count),
         slack=np.zeros(count),

@@ -20,6 +20,7 @@ from featavg.robustness.proof import (
     halfspace,
     intervals,
     mixes,
+    pools,
     shape,
     support,
     tree,
@@ -29,7 +30,7 @@ from featavg.robustness.proof.format import Decision, Neurons, Problem, Proofs
 from tests.robustness.proof.problems import KINDS, radius_on_rays, random_problem
 from tests.robustness.proof.provers import ROOT, Cut, Node, proofs_of, random_proofs, tight_proofs
 
-MODULES = (arithmetic, caps, checker, halfspace, intervals, mixes, shape, support, tree, witness)
+MODULES = (arithmetic, caps, checker, halfspace, intervals, mixes, pools, shape, support, tree, witness)
 
 
 @contextmanager
@@ -73,6 +74,7 @@ def asymmetric_box(euclidean: bool, h: Any, low: Any, high: Any, step: float, re
 
 
 intervals_within_reach, halfspace_take_box = intervals.within_reach, halfspace.take_box
+pooled_excess, pools_lifted, pools_spreads_of = pools.excess, pools.lifted, pools.spreads_of
 pooled_own_average, over_rivals = mixes._own_average, checker._over_rivals
 
 
@@ -82,8 +84,19 @@ def half_support(v: Any, sign: float, h: Any, t: float, least: Any, most: Any) -
 
 
 def more_entropy(*arguments: Any) -> Any:
-    entropy, constant, bound = pooled_own_average(*arguments)
-    return entropy + 0.3, constant, bound
+    entropy, average = pooled_own_average(*arguments)
+    return entropy + 0.3, average
+
+
+def center_only(rows: Any, average: Any, ball: Any, products: Any, low: Any, high: Any) -> float:
+    """Forgets that the rival's outputs change away from the center."""
+    return pooled_excess(rows, average, ball._replace(radius=0.0), products, low, high)
+
+
+def level_spreads(*arguments: Any) -> Any:
+    """Takes the differences at the center for those in the whole ball."""
+    spreads = pools_spreads_of(*arguments)
+    return spreads._replace(tilt=0 * spreads.tilt, size=0 * spreads.size)
 
 
 def least_rival_only(problem: Problem, proofs: Proofs, trees: Any, values: Any) -> Any:
@@ -104,7 +117,12 @@ RULES: dict[str, tuple[str, Callable[..., Any]]] = {
     "ℓ2 support halved": ("l2_support", lambda v, sign, reach, low, high: 0.5 * reach * float(np.linalg.norm(v))),
     "ℓ∞ support halved": ("linf_support", half_support),
     "too much entropy": ("_own_average", more_entropy),
-    "exponentials below their chord": ("_above_exponential", lambda alpha, entropy, least, most: -alpha * most),
+    "exponentials at the center only": ("excess", center_only),
+    "exponentials without curvature": ("curvature", lambda most: 0.0),
+    "exponentials that never grow together": ("perron", lambda bend, inner, size, share: 0.0),
+    "differences without their slope": ("spreads_of", level_spreads),
+    "a ball without a radius": ("lifted", lambda offset, length: (offset / length**2, 1e9)),
+    "a ball around the point itself": ("lifted", lambda offset, length: (0.0, pools_lifted(offset, length)[1])),
     "one rival is enough": ("_over_rivals", least_rival_only),
     "missing sides": ("_closed", lambda path, start, stop: True),
     "siblings of other neurons": ("_siblings", lambda proofs, one, other: True),
@@ -192,6 +210,23 @@ def crafted() -> Iterator[tuple[Problem, Proofs, np.ndarray]]:
     yield problem, proofs_of([(0, 0, [Node(*ROOT, [Cut(2.5, 1.0, [-0.1])])])]), np.array([2.0])
 
 
+def pools_of(seed: int) -> tuple[Problem, Proofs, np.ndarray]:
+    """Own and rival outputs that are linear in the plane, and cuts along the way to the nearest fooled point."""
+    rng = np.random.default_rng([7, seed])
+    weights, second = rng.normal(size=(4, 2)), rng.normal(size=(5, 4))
+    layer = Neurons(weights, np.full(4, 50.0), second, -50.0 * second.sum(axis=1) + np.array([4.0, 3.0, 0.0, 0.0, 0.0]))
+    decision = Decision("probabilities", np.array([0, 0, 1, 1, 1]))
+    problem = Problem(layer, np.zeros((1, 2)), np.zeros(1, dtype=np.int64), decision)
+    truth, toward = radius_on_rays(problem, 0), np.linspace(0.0, 2.0 * np.pi, 16, endpoint=False)
+    slopes, cuts = second @ weights, []
+    for share in np.repeat(np.linspace(0.0, 1.0, 6), 2):
+        for angle in toward if share == 1.0 else toward[:1]:
+            heights = slopes @ (share * truth * np.array([np.cos(angle), np.sin(angle)])) + [4.0, 3.0, 0.0, 0.0, 0.0]
+            p, q = (np.exp(side - np.logaddexp.reduce(side)) for side in (heights[:2], heights[2:]))
+            cuts.append(Cut(1.2 * truth, np.concatenate([p, q]), p @ second[:2] - q @ second[2:]))
+    return problem, proofs_of([(0, 1, [Node(*ROOT, cuts)])]), np.array([truth])
+
+
 def unrounded() -> int:
     """How often β/‖h‖ exceeds itself in rationals, for one linear piece."""
     found = 0
@@ -211,7 +246,7 @@ def unrounded() -> int:
 
 
 def main() -> None:
-    problems = [*battery(), *crafted()]
+    problems = [*battery(), *crafted(), *map(pools_of, range(12))]
     sound = sum(exceeding(*each) for each in problems) + unrounded()
     for rule, (name, broken) in RULES.items():
         with replaced(name, broken):

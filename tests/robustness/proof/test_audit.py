@@ -46,7 +46,7 @@ def test_an_easy_point_takes_less_than_half_a_second() -> None:
 
 def test_it_shares_the_format_only() -> None:
     folder = Path(featavg.robustness.proof.audit.__file__).parent
-    own = {"audit", "audit_place", "audit_tree"}
+    own = {"audit", "audit_place", "audit_pools", "audit_tree"}
     for name in own:
         tree = ast.parse((folder / f"{name}.py").read_text())
         modules = [node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]

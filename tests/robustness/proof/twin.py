@@ -6,28 +6,15 @@ Roots, exponentials and logarithms are taken to eighty digits. Free numbers (t, 
 from __future__ import annotations
 
 import math
-from decimal import Decimal, localcontext
 from fractions import Fraction
 
 import numpy as np
 
 from featavg.robustness.proof.format import Problem, Proofs
 from featavg.robustness.proof.regions import rivals, rows
+from tests.robustness.proof.twin_pools import Middle, Q, decimal, excess, recentered, root
 
-DIGITS = 80
 ENDLESS = Fraction(10) ** 300
-Q = list[Fraction]
-
-
-def root(value: Fraction) -> Fraction:
-    scale = 10**DIGITS
-    return Fraction(math.isqrt(value.numerator * scale**2 // value.denominator), scale)
-
-
-def _decimal(value: Fraction, operation: str) -> Fraction:
-    with localcontext() as context:
-        context.prec = DIGITS
-        return Fraction(getattr(Decimal(value.numerator) / Decimal(value.denominator), operation)())
 
 
 def dual_norm(problem: Problem, v: Q) -> Fraction:
@@ -99,7 +86,7 @@ class Twin:
             tau = max(tau, math.sqrt(left / square)) if left > 0 else tau
         return Fraction(float(tau))
 
-    def function(self, mix: Q, low: list, high: list) -> tuple[Q, Fraction]:
+    def function(self, mix: Q, reach: Fraction, low: list, high: list) -> tuple[Q, Fraction]:
         if not mix:
             return [Fraction(0)] * len(self.z0), Fraction(0)
         if self.problem.decision.kind != "probabilities":
@@ -108,19 +95,13 @@ class Twin:
         signs = self.signs[0]
         whole = sum(m for m, s in zip(mix, signs, strict=True) if s > 0)
         p = [m / whole if s > 0 else Fraction(0) for m, s in zip(mix, signs, strict=True)]
-        entropy = -sum(share * _decimal(share, "ln") for share in p if share)
-        total, factors = Fraction(1), [Fraction(0)] * len(p)
-        for r in (o for o, s in enumerate(signs) if s < 0):
-            a, least = self.outputs([Fraction(o == r) - share for o, share in enumerate(p)])
-            most = least
-            for slope, one, other in zip(a, low, high, strict=True):
-                ends = [slope * max(one, Fraction(0)), slope * max(other, Fraction(0))]
-                least, most = least + min(ends), most + max(ends)
-            ends = [least, most] + ([entropy] if least < entropy < most else [])
-            total -= max(min(Fraction(1), _decimal(end - entropy, "exp")) - mix[r] * end for end in ends)
-            factors = [f - mix[r] * (Fraction(o == r) - p[o]) for o, f in enumerate(factors)]
-        slopes, constant = self.outputs(factors)
-        return slopes, total + constant
+        q = [m if s < 0 else Fraction(0) for m, s in zip(mix, signs, strict=True)]
+        entropy = -sum(share * decimal(share, "ln") for share in p if share)
+        others = [o for o, s in enumerate(signs) if s < 0]
+        differences = [self.outputs([Fraction(o == r) - share for o, share in enumerate(q)]) for r in others]
+        square = reach**2 * (1 if self.problem.norm == "l2" else len(self.x)) - self.middle.lift
+        slopes, constant = self.outputs([a - b for a, b in zip(p, q, strict=True)])
+        return slopes, constant + entropy - excess(differences, self.middle, square, self.w, low, high)
 
     def value(self, proofs: Proofs, tree: int) -> Fraction:
         least, path = None, []
@@ -130,8 +111,9 @@ class Twin:
             if depth == 0:
                 low, high = [None] * len(self.z0), [None] * len(self.z0)
                 reach, away, proved = None, Fraction(0), Fraction(0)
+                self.middle = Middle(self.z0, Fraction(0))
             else:
-                low, high, reach, away, proved = path[depth - 1]
+                low, high, reach, away, proved, self.middle = path[depth - 1]
                 low, high, j = list(low), list(high), int(proofs.neuron[node])
                 t = Fraction(float(proofs.threshold[node]))
                 if proofs.side[node] < 0:
@@ -143,7 +125,7 @@ class Twin:
             for cut in range(proofs.first_cut[node], proofs.first_cut[node + 1]):
                 reach, away, empty = self.apply(proofs, cut, low, high, reach, away)
                 proved = max(proved, reach if empty else min(reach, away))
-            path[depth:] = [(low, high, reach, away, proved)]
+            path[depth:] = [(low, high, reach, away, proved, self.middle)]
             if node + 1 == last or proofs.depth[node + 1] <= depth:
                 least = proved if least is None else min(least, proved)
         return least
@@ -165,12 +147,13 @@ class Twin:
         if any(one > other for one, other in zip(low, high, strict=True)):
             return reach, away, True
         mix = [Fraction(v) for v in proofs.mix[proofs.mix_start[cut] : proofs.mix_start[cut + 1]].tolist()]
-        a, offset = self.function(mix, low, high)
+        a, offset = self.function(mix, reach, low, high)
         offset += sum(t * z for t, z in zip(theta, self.z0, strict=True))
         for slope, t, one, other in zip(a, theta, low, high, strict=True):
             candidates = [slope * max(z, 0) - t * z for z in (one, other)] + ([Fraction(0)] if one < 0 < other else [])
             offset += min(candidates)
         h = [sum(t * w[i] for t, w in zip(theta, self.w, strict=True)) for i in range(len(self.x))]
+        self.middle = recentered(self.middle, self.w, self.z0, h, offset)
         kept, in_box = self.taken(h, offset, float(proofs.box_step[cut]))
         length = dual_norm(self.problem, kept)
         if length > 0 or in_box > 0:
