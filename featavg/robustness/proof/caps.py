@@ -14,17 +14,17 @@ import math
 
 import numpy as np
 
-from featavg.robustness.proof.arithmetic import U, norm_up, product_down, product_up, up
-from featavg.robustness.proof.compiled import kernel
+from featavg.robustness.proof.arithmetic import U, dot, norm_up, product_down, product_up, up
+from featavg.robustness.proof.compiled import borrowing
 from featavg.robustness.proof.desk import Desk, Halfspace
 from featavg.robustness.proof.format import Floats
 from featavg.robustness.proof.frames import Frame
-from featavg.robustness.proof.halfspace import gram_share, inner_product
+from featavg.robustness.proof.halfspace import gram_share
 from featavg.robustness.proof.intervals import tighten
-from featavg.robustness.proof.support import ball_in_box, dot, l2_support, linf_multiplier, linf_support, slid
+from featavg.robustness.proof.support import ball_in_box, l2_support, linf_multiplier, linf_support, slid
 
 
-@kernel
+@borrowing
 def within_box(frame: Frame, desk: Desk, reach: float, low: Floats, high: Floats) -> None:
     """What ball and box together leave of the interval of every undecided neuron: ±⟨w_j,δ⟩ <= S(±w_j)."""
     bounds = (0.0, 0.0)
@@ -42,7 +42,7 @@ def within_box(frame: Frame, desk: Desk, reach: float, low: Floats, high: Floats
             tighten(low, high, j, desk.center[j], desk.slack[j], bounds[0], bounds[1])
 
 
-@kernel
+@borrowing
 def cap(frame: Frame, desk: Desk, halfspace: Halfspace, reach: float, low: Floats, high: Floats) -> None:
     """Tighten the interval of every undecided neuron: ±⟨w_j,δ⟩ <= S(±w_j − t h) − tβ."""
     terms, length = halfspace.terms, halfspace.length
@@ -61,11 +61,8 @@ def cap(frame: Frame, desk: Desk, halfspace: Halfspace, reach: float, low: Float
     for j in range(len(low)):
         if not low[j] < 0.0 < high[j]:
             continue
-        norm, along = frame.norm[j], 0.0
-        if len(frame.gram):
-            along = inner_product(frame.gram[j], desk.theta, desk.support, terms)
-        else:
-            along = dot(frame.vectors[j], normal)
+        norm = frame.norm[j]
+        along = desk.seen[j] if len(frame.gram) else dot(frame.vectors[j], normal)
         for sign in (1.0, -1.0):
             offset = halfspace.offset_in_box
             t = multiplier(sign * along, frame.square[j], length, lean)
@@ -86,7 +83,7 @@ def cap(frame: Frame, desk: Desk, halfspace: Halfspace, reach: float, low: Float
         tighten(low, high, j, desk.center[j], desk.slack[j], bounds[0], bounds[1])
 
 
-@kernel
+@borrowing
 def _lean(away: float, reach: float) -> float:
     """d/√(R² − d²), −∞ for half-spaces that hold the whole ball, 0 beyond it."""
     if not -reach < away < reach:
@@ -94,7 +91,7 @@ def _lean(away: float, reach: float) -> float:
     return away / (math.sqrt(reach - away) * math.sqrt(reach + away))
 
 
-@kernel
+@borrowing
 def multiplier(along: float, square: float, length: float, lean: float) -> float:
     """The t that is best in ℓ2: (A + C·d/√(R² − d²))/‖h‖ with A = w·h/‖h‖, C² = ‖w‖² − A²; any other is valid too."""
     part = along / length
@@ -102,7 +99,7 @@ def multiplier(along: float, square: float, length: float, lean: float) -> float
     return t if 0.0 < t < np.inf else 0.0
 
 
-@kernel
+@borrowing
 def gram_distance(norm: float, inner: float, length: float, t: float) -> float:
     """‖w − t h‖² = ‖w‖² − 2t w·h + t²‖h‖², from ‖w‖ <= norm, w·h >= inner and ‖h‖ <= length, rounded up."""
     most, far = norm * norm, (t * length) * (t * length)
@@ -111,7 +108,7 @@ def gram_distance(norm: float, inner: float, length: float, t: float) -> float:
     return up(math.sqrt(square)) if square >= 0.0 else np.inf
 
 
-@kernel
+@borrowing
 def _allowance(frame: Frame, j: int, t: float, size: float, slip: float, reach: float) -> float:
     """What S(sign·w_j − t h) may exceed S(sign·v_j − t·normal) by, where ‖normal‖_* <= size.
 

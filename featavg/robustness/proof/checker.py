@@ -30,8 +30,14 @@ from featavg.robustness.proof.regions import rivals
 from featavg.robustness.proof.shape import depths
 from featavg.robustness.proof.tree import Points, Tasks, tree_values
 
-# Finer arithmetic is used where more than this share of a claim is missing.
-LOSS = 1e-9
+# Finer arithmetic is used where more than this share of a claim is missing: a tenth of what an exact bracket may miss.
+LOSS = 1e-7
+# A tree with more cuts than this is checked with pre-activations in double-double at once: they cost less than it does.
+FEW_CUTS = 16
+# Vectors with so few axes, no more than there are neurons, are cheaper than inner products, and more precise.
+FEW_AXES = 16
+# Reduced coordinates cost neurons²·axes products in double-double: at most so many.
+MOST_PRODUCTS = 2**29
 # What a bound is rounded down by, beyond what is needed here.
 SPARE = 2.0**-40
 # Intervals on the path of a tree fill at most this many floats; a deeper tree proves nothing.
@@ -42,7 +48,7 @@ def check(problem: Problem, proofs: Proofs, claimed: Array | None = None) -> Flo
     """What the proofs prove: no point of any rival, in the box, is closer to x_i than this: (point,).
 
     0 where a rival has no valid tree. `claimed` are lower bounds that would do: arithmetic gets finer until they are
-    reached up to a share of 1e-9; without them the finest is used at once. The result is smaller than what was shown
+    reached up to a share of 1e-7; without them the finest is used at once. The result is smaller than what was shown
     by one part in 10¹², so that a machine whose sums round differently shows it as well.
 
     >>> from featavg.robustness.proof.format import Decision, Neurons, no_proofs
@@ -83,9 +89,12 @@ def levels(problem: Problem) -> list[Level]:
     euclidean = problem.norm == "l2"
     finest = Level(partial(vector_frame, euclidean=euclidean, compensated=True), fine_centers)
     neurons, axes = problem.neurons.weights.shape
-    if euclidean and problem.low is None and axes > neurons:
-        return [Level(gram_frame, centers), Level(reduced_frame, fine_centers), finest]
-    return [Level(partial(vector_frame, euclidean=euclidean, compensated=False), centers), finest]
+    vectors = partial(vector_frame, euclidean=euclidean, compensated=False)
+    if euclidean and problem.low is None and axes > min(neurons, FEW_AXES):
+        fast = [Level(gram_frame, centers), Level(gram_frame, fine_centers)]
+        reducible = axes > neurons and neurons**2 * axes <= MOST_PRODUCTS
+        return [*fast, Level(reduced_frame if reducible else vectors, fine_centers), finest]
+    return [Level(vectors, centers), Level(vectors, fine_centers), finest]
 
 
 def _fill(problem: Problem, proofs: Proofs, wanted: Floats | None, trees: Trees, values: Floats) -> None:
@@ -94,20 +103,34 @@ def _fill(problem: Problem, proofs: Proofs, wanted: Floats | None, trees: Trees,
     regions = cases(problem, scaled, trees.pairs)
     products = products_of(scaled) if regions.pooled else no_products()
     low, high = _box(problem)
-    left = trees.chosen
-    for level in levels(problem)[-1 if wanted is None else 0 :]:
-        points, row = np.unique(proofs.point[left], return_inverse=True)
-        rows = np.zeros(len(values), dtype=np.int64)
-        rows[left] = row
-        x = np.ascontiguousarray(problem.x if len(points) == len(problem.x) else problem.x[points])
-        z = level.centers(scaled, x)
-        tasks, seen = Tasks(left, trees.case, rows), Points(z, x, low, high)
-        frame = level.frame(scaled)
-        found = tree_values(frame, products, seen, regions, tasks, scaled.exponent, proofs, trees.deepest)
-        values[left] = np.maximum(values[left], found[left])
-        left = left[:0] if wanted is None else left[values[left] < wanted[proofs.point[left]]]
+    left, chain = trees.chosen, levels(problem)[-1 if wanted is None else 0 :]
+    cuts = np.diff(proofs.first_cut[proofs.first_node])
+    frame: Frame | None = None
+    for level, following in zip(chain, [*chain[1:], None], strict=True):
+        same = following is not None and following.frame is level.frame
+        short = (cuts[left] <= FEW_CUTS) | (not same)
+        now = left[short]
+        if len(now):
+            frame = level.frame(scaled) if frame is None else frame
+            z, points, rows = _centers(problem, level, scaled, proofs, now)
+            tasks, seen = Tasks(now, trees.case, rows), Points(z, points, low, high)
+            found = tree_values(frame, products, seen, regions, tasks, scaled.exponent, proofs, trees.deepest)
+            values[now] = np.maximum(values[now], found[now])
+        left = left[:0] if wanted is None else left[~short | (values[left] < wanted[proofs.point[left]])]
+        frame = frame if same else None
         if not len(left):
             return
+
+
+def _centers(
+    problem: Problem, level: Level, scaled: Scaled, proofs: Proofs, trees: Ints
+) -> tuple[Centers, Floats, Ints]:
+    """Pre-activations at the points of some trees, these points, and the row of each tree (others: 0)."""
+    points, row = np.unique(proofs.point[trees], return_inverse=True)
+    rows = np.zeros(len(proofs.point), dtype=np.int64)
+    rows[trees] = row
+    x = np.ascontiguousarray(problem.x if len(points) == len(problem.x) else problem.x[points])
+    return level.centers(scaled, x), x, rows
 
 
 class Trees(NamedTuple):

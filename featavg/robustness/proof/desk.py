@@ -22,6 +22,7 @@ class Desk(NamedTuple):
     spread: Floats  # (neuron,)  by how much a may differ from the true coefficient
     theta: Floats  # (neuron,)
     support: Ints  # (neuron,)  where θ is not 0
+    seen: Floats  # (neuron,)  Gθ, where the frame has a Gram matrix
     direction: Floats  # (coordinate,)  h, the normal of the cut
     direction_low: Floats  # (coordinate,)
     remainder: Floats  # (coordinate,)  h − q, what the box leaves of it
@@ -56,6 +57,7 @@ def new_desk(neurons: int, coordinates: int, box: int) -> Desk:
         np.zeros(neurons),
         np.zeros(neurons),
         np.zeros(neurons, dtype=np.int64),
+        np.zeros(neurons),
         np.zeros(coordinates),
         np.zeros(coordinates),
         np.zeros(coordinates),

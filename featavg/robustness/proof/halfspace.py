@@ -8,21 +8,22 @@ import numpy as np
 
 from featavg.arrays import Ints
 from featavg.robustness.proof.arithmetic import TINY, U, clear, down, gamma, norm_up, two_product, two_sum, up
-from featavg.robustness.proof.compiled import kernel
+from featavg.robustness.proof.compiled import borrowing
 from featavg.robustness.proof.desk import Desk, Halfspace
 from featavg.robustness.proof.format import Floats
 from featavg.robustness.proof.frames import Frame
 from featavg.robustness.proof.intervals import support_of, weighted
 
 
-@kernel
+@borrowing
 def halfspace_of(frame: Frame, desk: Desk, offset: float, box_step: float) -> Halfspace:
     """⟨h,δ⟩ + offset <= 0 with h = Wᵀθ, from inner products where the frame has them."""
     count = support_of(desk.theta, frame.norm, desk.support)
     weight = weighted(desk.theta, frame.norm, desk.support, count)
     lost = weighted(desk.theta, frame.residual, desk.support, count)
     if len(frame.gram):
-        length = gram_length(frame.gram, frame.gram_error, desk.theta, desk.support, count, weight)
+        look(frame.gram, desk.theta, desk.support, count, desk.seen)
+        length = gram_length(frame.gram_error, desk.theta, desk.seen, desk.support, count, weight)
         return Halfspace(offset, offset, up(length + lost), lost, weight, count)
     if frame.compensated:
         fine_direction(frame.vectors, desk.theta, desk.support, count, desk.direction, desk.direction_low)
@@ -41,33 +42,39 @@ def halfspace_of(frame: Frame, desk: Desk, offset: float, box_step: float) -> Ha
     return Halfspace(offset, offset, length, slip, weight, count)
 
 
-@kernel
-def gram_length(gram: Floats, gram_error: float, theta: Floats, support: Ints, count: int, weight: float) -> float:
+@borrowing
+def gram_length(gram_error: float, theta: Floats, seen: Floats, support: Ints, count: int, weight: float) -> float:
     """‖h‖² = θᵀGθ; with T = Σ|θ|‖w‖ the computed Gθ is within share·‖w_j‖·T and θᵀGθ within 2·share·T²."""
     square = 0.0
     for k in range(count):
-        square += theta[support[k]] * inner_product(gram[support[k]], theta, support, count)
+        square += theta[support[k]] * seen[support[k]]
     square = up(square + up(2.0 * gram_share(gram_error, count) * weight) * weight + TINY)
     # An overflow makes the sum NaN: the length is then unknown, not 0.
     return up(math.sqrt(square)) if square >= 0.0 else np.inf
 
 
-@kernel
+@borrowing
 def gram_share(gram_error: float, count: int) -> float:
     """Relative error of (Gθ)_j: that of the Gram matrix and of a sum of `count` products."""
     return 1.01 * (gram_error + gamma(count + 4.0))
 
 
-@kernel
-def inner_product(row: Floats, theta: Floats, support: Ints, count: int) -> float:
-    """(Gθ)_j, nearly w_j·h, from row j of G."""
-    total = 0.0
-    for k in range(count):
-        total += row[support[k]] * theta[support[k]]
-    return total
+@borrowing
+def look(gram: Floats, theta: Floats, support: Ints, count: int, seen: Floats) -> None:
+    """Write Gθ, nearly w_j·h for every neuron j: sums of `count` products, two rows of G at a time."""
+    clear(seen)
+    for k in range(0, count - 1, 2):
+        one, other = gram[support[k]], gram[support[k + 1]]
+        a, b = theta[support[k]], theta[support[k + 1]]
+        for j in range(len(seen)):
+            seen[j] += a * one[j] + b * other[j]
+    if count % 2:
+        last, factor = gram[support[count - 1]], theta[support[count - 1]]
+        for j in range(len(seen)):
+            seen[j] += factor * last[j]
 
 
-@kernel
+@borrowing
 def plain_direction(vectors: Floats, theta: Floats, support: Ints, count: int, direction: Floats) -> None:
     """h in floats: within gamma(n + 1)·Σ|θ_j||v_ji|."""
     clear(direction)
@@ -77,7 +84,7 @@ def plain_direction(vectors: Floats, theta: Floats, support: Ints, count: int, d
             direction[i] += factor * vector[i]
 
 
-@kernel
+@borrowing
 def fine_direction(vectors: Floats, theta: Floats, support: Ints, count: int, high: Floats, low: Floats) -> None:
     """h in double-double, rounded to floats: relative error u beside 2·gamma(n + 2)²·Σ|θ_j||v_ji| (Dot2)."""
     clear(high)
@@ -93,7 +100,7 @@ def fine_direction(vectors: Floats, theta: Floats, support: Ints, count: int, hi
         high[i] += low[i]
 
 
-@kernel
+@borrowing
 def take_box(euclidean: bool, h: Floats, low: Floats, high: Floats, step: float, remainder: Floats) -> float:
     """For any q: ⟨h,δ⟩ >= ⟨h − q,δ⟩ + Σ_i min(q_i low_i, q_i high_i) in the box; that sum, rounded down.
 
@@ -117,7 +124,7 @@ def take_box(euclidean: bool, h: Floats, low: Floats, high: Floats, step: float,
     return down(total - up(size * gamma(len(h) + 4.0)) - len(h) * TINY)
 
 
-@kernel
+@borrowing
 def distance(halfspace: Halfspace) -> float:
     """Every δ of the half-space has ‖δ‖ >= β/‖h‖_*, and none is there if h = 0 and β > 0."""
     if not halfspace.offset_in_box > 0.0:

@@ -18,12 +18,12 @@ from featavg.robustness.proof.arithmetic import (
     two_sum,
     up,
 )
-from featavg.robustness.proof.compiled import kernel
+from featavg.robustness.proof.compiled import borrowing
 from featavg.robustness.proof.desk import Desk
 from featavg.robustness.proof.format import Floats
 
 
-@kernel
+@borrowing
 def within_reach(low: Floats, high: Floats, center: Floats, slack: Floats, norm: Floats, reach: float) -> None:
     """z_j = z0_j + ⟨w_j,δ⟩ and |⟨w_j,δ⟩| <= ‖w_j‖_* R: intersect every interval with that."""
     for j in range(len(low)):
@@ -31,7 +31,7 @@ def within_reach(low: Floats, high: Floats, center: Floats, slack: Floats, norm:
         tighten(low, high, j, center[j], slack[j], most, most)
 
 
-@kernel
+@borrowing
 def tighten(low: Floats, high: Floats, j: int, center: float, slack: float, rise: float, fall: float) -> None:
     """−fall <= ⟨w_j,δ⟩ <= rise, and z0_j is within `slack` of `center`; what is NaN tightens nothing."""
     most, least = up(up(center + rise) + slack), down(down(center - fall) - slack)
@@ -41,7 +41,7 @@ def tighten(low: Floats, high: Floats, j: int, center: float, slack: float, rise
         low[j] = least
 
 
-@kernel
+@borrowing
 def on_side(low: Floats, high: Floats, neuron: int, threshold: float, side: int) -> None:
     """A branch: z_neuron <= threshold (side −1) or z_neuron >= threshold (side +1)."""
     if side < 0:
@@ -50,7 +50,7 @@ def on_side(low: Floats, high: Floats, neuron: int, threshold: float, side: int)
         low[neuron] = max(low[neuron], threshold)
 
 
-@kernel
+@borrowing
 def nowhere(low: Floats, high: Floats) -> bool:
     """An empty interval: no point of the rival is here."""
     empty = False
@@ -59,7 +59,7 @@ def nowhere(low: Floats, high: Floats) -> bool:
     return empty
 
 
-@kernel
+@borrowing
 def relaxation_offset(slope: float, theta: float, low: float, high: float) -> float:
     """κ <= a ReLU(z) − θz for all z in [low, high] and all a >= slope.
 
@@ -73,7 +73,7 @@ def relaxation_offset(slope: float, theta: float, low: float, high: float) -> fl
     return min(least, 0.0) if low < 0.0 < high else least
 
 
-@kernel
+@borrowing
 def halfspace_offset(constant: float, low: Floats, high: Floats, desk: Desk) -> float:
     """β <= c + θ·z0 + Σ κ_j, where c >= constant: then 0 >= G >= ⟨Wᵀθ,δ⟩ + β.
 
@@ -105,7 +105,7 @@ def halfspace_offset(constant: float, low: Floats, high: Floats, desk: Desk) -> 
     return offset if abs(offset) < np.inf else -np.inf
 
 
-@kernel
+@borrowing
 def load_theta(neurons: NDArray[np.int32], values: Floats, unit: Floats, theta: Floats) -> bool:
     """θ in the units of the scaled neurons; False if an entry is not finite or belongs to no neuron."""
     clear(theta)
@@ -120,7 +120,7 @@ def load_theta(neurons: NDArray[np.int32], values: Floats, unit: Floats, theta: 
     return fine
 
 
-@kernel
+@borrowing
 def support_of(theta: Floats, norm: Floats, support: Ints) -> int:
     """List the neurons for which θ_j w_j is not 0, and count them; none: Wᵀθ = 0."""
     count = 0
@@ -131,7 +131,7 @@ def support_of(theta: Floats, norm: Floats, support: Ints) -> int:
     return count
 
 
-@kernel
+@borrowing
 def weighted(theta: Floats, sizes: Floats, support: Ints, count: int) -> float:
     """Σ |θ_j| size_j over the support, rounded up."""
     total = 0.0

@@ -21,7 +21,7 @@ from featavg.robustness.proof.arithmetic import (
     up,
 )
 from featavg.robustness.proof.cases import Cases
-from featavg.robustness.proof.compiled import kernel
+from featavg.robustness.proof.compiled import borrowing, kernel
 from featavg.robustness.proof.desk import Desk
 from featavg.robustness.proof.format import Floats
 from featavg.robustness.proof.pools import ELEMENTARY, Average, Ball, Products, Rows, excess
@@ -30,7 +30,7 @@ from featavg.robustness.proof.pools import ELEMENTARY, Average, Ball, Products, 
 SMALLEST_SHARE, LARGEST_SUM = 2.0**-400, 2.0**400
 
 
-@kernel
+@borrowing
 def mixed(
     cases: Cases, case: int, mix: Floats, ball: Ball, products: Products, low: Floats, high: Floats, desk: Desk
 ) -> tuple[bool, float]:
@@ -42,29 +42,24 @@ def mixed(
         return True, 0.0
     if len(mix) != count:
         return False, 0.0
-    if cases.pooled:
-        outputs = outputs_of(cases, first, first + count)
-        valid, constant = pooled(outputs, mix, ball, products, low, high, desk.slope, desk.spread)
-    else:
-        valid, constant = mixed_rows(outputs_of(cases, first, first + count), mix, desk.slope, desk.spread)
-    for j in range(len(desk.slope)):
-        valid = valid and abs(desk.slope[j]) + desk.spread[j] < np.inf
-    return valid, constant
-
-
-@kernel
-def outputs_of(cases: Cases, first: int, last: int) -> Rows:
-    """The rows of one case."""
-    return Rows(
+    last = first + count
+    rows = Rows(
         cases.slope[first:last],
         cases.slope_spread[first:last],
         cases.constant[first:last],
         cases.constant_spread[first:last],
         cases.role[first:last],
     )
+    if cases.pooled:
+        valid, constant = pooled(rows, mix, ball, products, low, high, desk.slope, desk.spread)
+    else:
+        valid, constant = mixed_rows(rows, mix, desk.slope, desk.spread)
+    for j in range(len(desk.slope)):
+        valid = valid and abs(desk.slope[j]) + desk.spread[j] < np.inf
+    return valid, constant
 
 
-@kernel
+@borrowing
 def mixed_rows(rows: Rows, mix: Floats, slope: Floats, spread: Floats) -> tuple[bool, float]:
     """G = Σ_i λ_i g_i <= 0 where all g_i <= 0, for λ >= 0; sums and products are split into result and error."""
     constant, doubt = 0.0, 0.0
@@ -77,7 +72,7 @@ def mixed_rows(rows: Rows, mix: Floats, slope: Floats, spread: Floats) -> tuple[
     return True, constant if doubt == 0.0 else down(constant - doubt)
 
 
-@kernel
+@borrowing
 def _add_multiple(total: float, doubt: float, factor: float, value: float, spread: float) -> tuple[float, float]:
     """total + factor·value, and at least its distance from the exact sum: 0 if the factor is 1 and nothing is lost."""
     p, e = (value, 0.0) if factor == 1.0 else two_product(factor, value)

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from featavg.arrays import Bools, Ints
-from featavg.robustness.proof.compiled import kernel
+from featavg.robustness.proof.compiled import borrowing, kernel
 from featavg.robustness.proof.format import Proofs
 
 
@@ -31,7 +31,7 @@ def depths(proofs: Proofs, neurons: int) -> Ints:
     return result
 
 
-@kernel
+@borrowing
 def _depth(proofs: Proofs, tree: int, neurons: int, path: Path) -> int:
     first, last = proofs.first_node[tree], proofs.first_node[tree + 1]
     if first == last or proofs.depth[first] != 0 or proofs.neuron[first] != -1 or proofs.side[first] != 0:
@@ -59,7 +59,7 @@ def _depth(proofs: Proofs, tree: int, neurons: int, path: Path) -> int:
     return deepest if _closed(path, 1, current) else -1
 
 
-@kernel
+@borrowing
 def _closed(path: Path, start: int, stop: int) -> bool:
     """Whether both sides were seen of all branches from depth `start` to `stop`."""
     closed = True
@@ -68,7 +68,7 @@ def _closed(path: Path, start: int, stop: int) -> bool:
     return closed
 
 
-@kernel
+@borrowing
 def _siblings(proofs: Proofs, one: int, other: int) -> bool:
     """z <= t and z >= t for one neuron and one t: together everything."""
     return (

@@ -6,8 +6,8 @@ import math
 
 import numpy as np
 
-from featavg.robustness.proof.arithmetic import LANES, TINY, added, gamma, norm_up, up
-from featavg.robustness.proof.compiled import kernel
+from featavg.robustness.proof.arithmetic import TINY, gamma, norm_up, up
+from featavg.robustness.proof.compiled import borrowing
 from featavg.robustness.proof.format import Floats
 
 # A search for a good multiplier ends after so many steps, or when it moves by less than this share.
@@ -17,27 +17,14 @@ STEADY = 1e-4
 FEW_AXES, FEW_STEPS, LEAP = 64, 3, 1.6
 
 
-@kernel
+@borrowing
 def slid(vector: Floats, sign: float, direction: Floats, t: float, out: Floats) -> None:
     """Write sign·v − t h; each entry is within 3u·(t|h_i| + |result|) of the exact one."""
     for i in range(len(vector)):
         out[i] = sign * vector[i] - t * direction[i]
 
 
-@kernel
-def dot(a: Floats, b: Floats) -> float:
-    """Sum of products by eight partial sums."""
-    sums = np.zeros(LANES)
-    whole = len(a) - len(a) % LANES
-    for start in range(0, whole, LANES):
-        for lane in range(LANES):
-            sums[lane] += a[start + lane] * b[start + lane]
-    for i in range(whole, len(a)):
-        sums[i - whole] += a[i] * b[i]
-    return added(sums)
-
-
-@kernel
+@borrowing
 def ball_in_box(reach: float, low: Floats, high: Floats, least: Floats, most: Floats) -> None:
     """Write [low, high] ∩ [−R, R]: all that δ can be in ℓ∞."""
     for i in range(len(low)):
@@ -45,7 +32,7 @@ def ball_in_box(reach: float, low: Floats, high: Floats, least: Floats, most: Fl
         most[i] = min(high[i], reach)
 
 
-@kernel
+@borrowing
 def linf_support(
     vector: Floats, sign: float, direction: Floats, t: float, least: Floats, most: Floats
 ) -> tuple[float, float]:
@@ -63,7 +50,7 @@ def linf_support(
     return up(total * (1.0 + gamma(len(vector) + 16.0)) + len(vector) * TINY), 0.5 * along
 
 
-@kernel
+@borrowing
 def l2_support(vector: Floats, sign: float, reach: float, low: Floats, high: Floats) -> float:
     """ℓ2: for any q, ⟨v,δ⟩ <= R‖v − q‖ + Σ_i max(q_i low_i, q_i high_i); here for sign·v.
 
@@ -84,7 +71,7 @@ def l2_support(vector: Floats, sign: float, reach: float, low: Floats, high: Flo
     return up(up(up(reach * inside) + clipped * grown) + len(vector) * TINY)
 
 
-@kernel
+@borrowing
 def _clipping(vector: Floats, sign: float, reach: float, low: Floats, high: Floats) -> float:
     tau = reach / norm_up(vector, True)
     for _ in range(MOST_STEPS):
@@ -105,7 +92,7 @@ def _clipping(vector: Floats, sign: float, reach: float, low: Floats, high: Floa
     return tau
 
 
-@kernel
+@borrowing
 def linf_multiplier(
     vector: Floats, sign: float, direction: Floats, guess: float, offset: float, least: Floats, most: Floats
 ) -> tuple[float, float]:

@@ -22,11 +22,11 @@ from featavg.arrays import Ints
 from featavg.robustness.proof.arithmetic import TINY, U, difference_down, up
 from featavg.robustness.proof.caps import cap, within_box
 from featavg.robustness.proof.cases import Cases
-from featavg.robustness.proof.compiled import kernel
+from featavg.robustness.proof.compiled import borrowing, kernel
 from featavg.robustness.proof.desk import Desk, Halfspace, new_desk
 from featavg.robustness.proof.format import Floats, Proofs
 from featavg.robustness.proof.frames import Centers, Frame
-from featavg.robustness.proof.halfspace import distance, gram_length, gram_share, halfspace_of, inner_product
+from featavg.robustness.proof.halfspace import distance, gram_length, gram_share, halfspace_of, look
 from featavg.robustness.proof.intervals import (
     halfspace_offset,
     load_theta,
@@ -119,7 +119,7 @@ def tree_values(
     return values
 
 
-@kernel
+@borrowing
 def _approach(points: Points, row: int, desk: Desk) -> bool:
     """Put the point's pre-activations and its view of the box on the desk; False if they are out of range."""
     fine = True
@@ -135,7 +135,7 @@ def _approach(points: Points, row: int, desk: Desk) -> bool:
     return fine
 
 
-@kernel
+@borrowing
 def _start(stack: Stack, desk: Desk) -> None:
     """At the root nothing is known."""
     for j in range(stack.low.shape[1]):
@@ -146,7 +146,7 @@ def _start(stack: Stack, desk: Desk) -> None:
     stack.reach[0], stack.away[0], stack.proved[0], stack.lift[0] = np.inf, 0.0, 0.0, 0.0
 
 
-@kernel
+@borrowing
 def _descend(stack: Stack, depth: int, neuron: int, threshold: float, side: int) -> None:
     """What holds at the parent holds at the child, on its side of the branch."""
     for j in range(stack.low.shape[1]):
@@ -163,7 +163,7 @@ def _descend(stack: Stack, depth: int, neuron: int, threshold: float, side: int)
         stack.proved[depth] = max(stack.proved[depth], stack.reach[depth])
 
 
-@kernel
+@borrowing
 def _apply(
     frame: Frame,
     products: Products,
@@ -202,15 +202,15 @@ def _apply(
     stack.away[depth] = max(stack.away[depth], distance(halfspace))
     stack.proved[depth] = max(stack.proved[depth], min(reach, stack.away[depth]))
     if stack.proved[depth] < reach:
-        if cases.pooled:
-            _recenter(products, desk, halfspace, depth, stack)
         cap(frame, desk, halfspace, reach, low, high)
         if nowhere(low, high):
             stack.proved[depth] = reach
+        elif cases.pooled:
+            _recenter(products, desk, halfspace, depth, stack)
     return True
 
 
-@kernel
+@borrowing
 def _radius(frame: Frame, desk: Desk, reach: float, lift: float) -> float:
     """τ² = R² − lift, for ℓ∞ with the ball of ℓ2 around that of ℓ∞: R²·axes − lift."""
     square = up(reach * reach)
@@ -219,21 +219,22 @@ def _radius(frame: Frame, desk: Desk, reach: float, lift: float) -> float:
     return up(math.sqrt(up(max(0.0, square - lift)))) if square < np.inf else np.inf
 
 
-@kernel
+@borrowing
 def _recenter(products: Products, desk: Desk, halfspace: Halfspace, depth: int, stack: Stack) -> None:
     """The ball around −s h that holds what the half-space leaves (`lifted`), if it is smaller than the one known."""
     count = halfspace.terms
     if count == 0 or not halfspace.offset > 0.0:
         return
     weight = weighted(desk.theta, products.size, desk.support, count)
-    length = gram_length(products.gram, products.share, desk.theta, desk.support, count, weight)
+    look(products.gram, desk.theta, desk.support, count, desk.seen)
+    length = gram_length(products.share, desk.theta, desk.seen, desk.support, count, weight)
     step, lift = lifted(halfspace.offset, length)
     if not lift > stack.lift[depth]:
         return
     stack.lift[depth] = lift
     slip = up(up(gram_share(products.share, count) * weight) * step)
     for j in range(len(desk.center)):
-        moved = step * inner_product(products.gram[j], desk.theta, desk.support, count)
+        moved = step * desk.seen[j]
         stack.middle[depth, j] = desk.center[j] - moved
         rounding = 4.0 * U * (abs(desk.center[j]) + abs(moved)) + 4.0 * TINY
         stack.doubt[depth, j] = up(up(desk.slack[j] + up(slip * products.size[j])) + rounding)

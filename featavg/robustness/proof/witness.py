@@ -14,8 +14,8 @@ from featavg.robustness.proof.cases import Cases, cases
 from featavg.robustness.proof.checker import SPARE, require_sound
 from featavg.robustness.proof.compiled import kernel
 from featavg.robustness.proof.format import Floats, Problem
-from featavg.robustness.proof.frames import Centers, fine_centers, scale_neurons
-from featavg.robustness.proof.mixes import ELEMENTARY
+from featavg.robustness.proof.frames import Centers, centers, fine_centers, scale_neurons
+from featavg.robustness.proof.pools import ELEMENTARY
 from featavg.robustness.proof.regions import rivals, rows
 
 # Margins that double-double leaves open are decided in rationals if the network has at most so many weights.
@@ -67,16 +67,17 @@ def _fooled(problem: Problem, points: Floats) -> Bools:
     """Whether a rival is certainly reached: (point,)."""
     outputs = len(problem.neurons.constants)
     scaled = scale_neurons(problem.neurons)
-    z = fine_centers(scaled, points)
+    wanted = np.full(len(points), -1) if problem.target is None else problem.target
     fooled = np.zeros(len(points), dtype=np.bool_)
-    for label in np.unique(problem.labels).tolist():
-        of = np.flatnonzero(problem.labels == label)
-        these = rivals(problem.decision, label, outputs)
-        if not len(these):
-            continue
-        regions = cases(problem, scaled, np.stack([np.full_like(these, label), these], axis=1))
-        wanted = np.full(len(of), -1) if problem.target is None else problem.target[of]
-        fooled[of] = _any_reached(regions, z, of, these, wanted)
+    for arithmetic in (centers, fine_centers):
+        left = np.flatnonzero(~fooled)
+        z = arithmetic(scaled, points if len(left) == len(points) else points[left])
+        for label in np.unique(problem.labels[left]).tolist():
+            of = np.flatnonzero(problem.labels[left] == label)
+            these = rivals(problem.decision, label, outputs)
+            if len(these):
+                regions = cases(problem, scaled, np.stack([np.full_like(these, label), these], axis=1))
+                fooled[left[of]] = _any_reached(regions, z, of, these, wanted[left[of]])
     if problem.neurons.weights.size <= MOST_RATIONAL_WEIGHTS and problem.decision.kind != "probabilities":
         for i in np.flatnonzero(~fooled).tolist():
             fooled[i] = _exactly_fooled(problem, i, points[i])

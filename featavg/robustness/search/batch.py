@@ -9,11 +9,12 @@ import numpy as np
 from featavg.arrays import Array, Ints
 from featavg.robustness.proof.pools import Products
 from featavg.robustness.search.branch import DONE, FULL, PAUSED, Stack, fits, grow, plant
-from featavg.robustness.search.compiled import kernel
+from featavg.robustness.search.compiled import borrowing
 from featavg.robustness.search.explore import Aim, reach_of
 from featavg.robustness.search.pairs import Pairs
 from featavg.robustness.search.places import Bench, Incumbent, Place, Space
 from featavg.robustness.search.polish import polish
+from featavg.robustness.search.products import copy, largest
 from featavg.robustness.search.tangents import margin
 from featavg.robustness.search.tape import Tape, Units, write_tree
 from featavg.robustness.search.walk import walk
@@ -43,6 +44,8 @@ class Desk(NamedTuple):
     stack: Stack
     incumbent: Incumbent
     wide: Array  # (neuron,)  ∞
+    narrow: Array  # (neuron,)  −∞
+    used: Ints  # (5,)  of the tape, before a point
     neuron_unit: Array  # (neuron,)
     constants: Array  # (row,)  of the place at work
     size: Array  # (row,)
@@ -56,17 +59,23 @@ class Desk(NamedTuple):
     slack: Array  # (neuron,)
 
 
-@kernel
-def place_of(space: Space, points: Points, pairs: Pairs, point: int, pair: int, desk: Desk) -> Place:
-    """One rival's set, seen from one point, in the units of the point."""
-    first, last = pairs.first_row[pair], pairs.first_row[pair + 1]
+@borrowing
+def measure_rows(space: Space, points: Points, pairs: Pairs, point: int, pair: int, desk: Desk) -> None:
+    """Write constants, size and rate of a rival's rows in the units of the point."""
     start = points.start[point]
-    for i in range(first, last):
+    for i in range(pairs.first_row[pair], pairs.first_row[pair + 1]):
         desk.constants[i] = pairs.constants[i] / points.length[point]
         desk.size[i], desk.rate[i] = abs(desk.constants[i]), 0.0
         for j in range(start.size):
             desk.size[i] += abs(pairs.rows[i, j] * start[j])
             desk.rate[i] += abs(pairs.rows[i, j]) * space.norms[j]
+
+
+def place_of(space: Space, points: Points, pairs: Pairs, point: int, pair: int, desk: Desk) -> Place:
+    """One rival's set, seen from one point, in the units of the point."""
+    measure_rows(space, points, pairs, point, pair, desk)
+    first, last = pairs.first_row[pair], pairs.first_row[pair + 1]
+    start = points.start[point]
     rows, constants, size, rate = (
         pairs.rows[first:last],
         desk.constants[first:last],
@@ -95,14 +104,17 @@ def place_of(space: Space, points: Points, pairs: Pairs, point: int, pair: int, 
     )
 
 
-@kernel
 def units_of(points: Points, pairs: Pairs, point: int, pair: int, desk: Desk) -> Units:
     """What turns the numbers of a cut into the network's."""
     rows = pairs.row_unit[pairs.first_row[pair] : pairs.first_row[pair + 1]]
-    return Units(desk.neuron_unit, rows, 1.0 / rows.max(), points.length[point])
+    return Units(desk.neuron_unit, rows, 1.0 / largest(rows), points.length[point])
 
 
-@kernel
+# What they return is borrowed too, so inside kernels only those that count no references may call them.
+place_inside, units_inside = borrowing(place_of), borrowing(units_of)
+
+
+@borrowing
 def is_fooled(place: Place) -> bool:
     """Whether the point itself is fooled, rounding apart."""
     if place.role.size > 0:
@@ -116,16 +128,16 @@ def is_fooled(place: Place) -> bool:
     return True
 
 
-@kernel
+@borrowing
 def first_incumbent(space: Space, points: Points, pairs: Pairs, point: int, desk: Desk) -> None:
     """Polish the patterns at the point itself and with all neurons on, rival by rival."""
     incumbent, label = desk.incumbent, points.label[point]
     incumbent.radius[0] = points.radius[point]
-    incumbent.theta[:] = points.theta[point]
+    copy(points.theta[point], incumbent.theta)
     incumbent.tried[:] = 0
     for pair in range(pairs.first_pair[label], pairs.first_pair[label + 1]):
         incumbent.salt[0] = pair
-        place = place_of(space, points, pairs, point, pair, desk)
+        place = place_inside(space, points, pairs, point, pair, desk)
         if is_fooled(place):
             incumbent.radius[0] = 0.0
             incumbent.theta[:] = 0.0
@@ -133,12 +145,11 @@ def first_incumbent(space: Space, points: Points, pairs: Pairs, point: int, desk
         if place.role.size > 0:
             walk(space, place, points.guess[point], incumbent, desk.bench)
             continue
-        polish(space, place, -desk.wide, desk.wide, place.start, incumbent, desk.bench)
-        polish(space, place, -desk.wide, desk.wide, points.guess[point], incumbent, desk.bench)
-        polish(space, place, -desk.wide, desk.wide, desk.wide, incumbent, desk.bench)
+        for guess in (place.start, points.guess[point], desk.wide):
+            polish(space, place, desk.narrow, desk.wide, guess, incumbent, desk.bench)
 
 
-@kernel
+@borrowing
 def close_point(
     space: Space, points: Points, pairs: Pairs, point: int, gap: float, tape: Tape, desk: Desk, nodes: int
 ) -> int:
@@ -148,10 +159,10 @@ def close_point(
     lower = np.inf
     for pair in range(pairs.first_pair[label], pairs.first_pair[label + 1]):
         incumbent.salt[0] = pair
-        place = place_of(space, points, pairs, point, pair, desk)
+        place = place_inside(space, points, pairs, point, pair, desk)
         if not fits(tape, place):
             return FULL
-        units = units_of(points, pairs, point, pair, desk)
+        units = units_inside(points, pairs, point, pair, desk)
         write_tree(tape, point, pairs.rival[pair])
         plant(desk.stack, place)
         code = grow(space, place, aim, desk.stack, incumbent, tape, units, desk.bench, nodes)
@@ -162,15 +173,14 @@ def close_point(
     return DONE if lower >= reach_of(aim, incumbent) or incumbent.radius[0] <= aim.enough else PAUSED
 
 
-@kernel
+@borrowing
 def close_points(
     space: Space, points: Points, pairs: Pairs, gap: float, tape: Tape, desk: Desk, nodes: int, first: int, last: int
 ) -> int:
     """Close points first ... last − 1 if so many nodes a rival suffice; return the point at which the tape ended."""
-    used = tape.used.copy()
     for point in range(first, last):
         first_incumbent(space, points, pairs, point, desk)
-        used[:] = tape.used
+        copy(tape.used, desk.used)
         code = DONE
         if desk.incumbent.radius[0] <= points.enough[point]:
             points.lower[point] = 0.0
@@ -180,9 +190,9 @@ def close_points(
             code = close_point(space, points, pairs, point, gap, tape, desk, nodes)
         points.state[point] = CLOSED if code == DONE else OPEN
         points.radius[point] = desk.incumbent.radius[0]
-        points.theta[point] = desk.incumbent.theta
+        copy(desk.incumbent.theta, points.theta[point])
         if code != DONE:
-            tape.used[:] = used
+            copy(desk.used, tape.used)
         if code == FULL:
             return point
     return last

@@ -10,9 +10,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from featavg.arrays import Array, Ints
-from featavg.robustness.search.compiled import kernel
+from featavg.robustness.search.compiled import borrowing
 from featavg.robustness.search.explore import MOST_CUTS, STUCK, Aim, explore, reach_of
 from featavg.robustness.search.places import Bench, Incumbent, Node, Place, Space
+from featavg.robustness.search.products import copy
 from featavg.robustness.search.tape import Tape, Units, has_room, write_node
 
 DONE, PAUSED, FULL = 0, 1, 2
@@ -58,13 +59,13 @@ def stack_for(levels: int, neurons: int) -> Stack:
     return Stack(*parts)
 
 
-@kernel
+@borrowing
 def fits(tape: Tape, place: Place) -> bool:
     """Whether the tape has room for one more node."""
     return has_room(tape, MOST_CUTS, place.start.size, place.constants.size + place.role.size)
 
 
-@kernel
+@borrowing
 def write_top(tape: Tape, stack: Stack, level: int, units: Units) -> None:
     """Write the node at a level of the stack."""
     neuron, threshold = stack.neuron[level], stack.threshold[level]
@@ -73,19 +74,19 @@ def write_top(tape: Tape, stack: Stack, level: int, units: Units) -> None:
     write_node(tape, stack.depth[level], neuron, stack.side[level], threshold)
 
 
-@kernel
+@borrowing
 def plant(stack: Stack, place: Place) -> None:
     """Begin a tree: a root about which nothing is known."""
     stack.low[0], stack.high[0] = -np.inf, np.inf
     stack.floor[0], stack.ceiling[0] = -np.inf, np.inf
-    stack.guess[0] = place.start
+    copy(place.start, stack.guess[0])
     stack.bound[0] = 0.0
     stack.depth[0], stack.neuron[0], stack.side[0], stack.threshold[0] = 0, -1, 0, 0.0
     stack.height[0] = 1
     stack.stuck[0] = np.inf
 
 
-@kernel
+@borrowing
 def grow(
     space: Space,
     place: Place,
@@ -121,12 +122,12 @@ def grow(
     return DONE if stack.height[0] == 0 else PAUSED
 
 
-@kernel
+@borrowing
 def divide(stack: Stack, top: int, neuron: int, threshold: float) -> None:
     """Put both signs of a neuron in the place of a node; the one in which its nearest point lies comes first."""
     for lines in (stack.low, stack.high, stack.floor, stack.ceiling, stack.guess):
-        lines[top + 1] = lines[top]
-    stack.bound[top + 1] = stack.bound[top]
+        copy(lines[top], lines[top + 1])
+    copy(stack.bound[top], stack.bound[top + 1])
     first = 1 if stack.guess[top, neuron] > threshold else -1
     for level, side in ((top, -first), (top + 1, first)):
         if side > 0:
@@ -138,7 +139,7 @@ def divide(stack: Stack, top: int, neuron: int, threshold: float) -> None:
     stack.height[0] = top + 2
 
 
-@kernel
+@borrowing
 def abandon(stack: Stack, tape: Tape, units: Units) -> None:
     """Write the nodes that wait as leaves without cuts, which makes the tree whole."""
     for level in range(stack.height[0] - 1, -1, -1):

@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from featavg.arrays import Array
-from featavg.robustness.search.compiled import kernel
+from featavg.robustness.search.compiled import borrowing
 from featavg.robustness.search.places import DISTANCE, LENGTH, Place, Solution, Space
 
 # Intervals that miss each other by less than this share of the ball's width may still meet.
 ROUNDING = 1e-11
 
 
-@kernel
+@borrowing
 def within_ball(space: Space, place: Place, reach: float, low: Array, high: Array) -> None:
     """Intersect with z0 ± ‖w‖·reach."""
     for j in range(low.size):
@@ -21,7 +21,7 @@ def within_ball(space: Space, place: Place, reach: float, low: Array, high: Arra
         high[j] = min(high[j], place.start[j] + width)
 
 
-@kernel
+@borrowing
 def within_cap(space: Space, place: Place, solution: Solution, reach: float, low: Array, high: Array) -> bool:
     """Intersect with the range of z over ‖δ‖ <= reach, ⟨h,δ⟩ + β <= 0; tell whether nothing is left.
 

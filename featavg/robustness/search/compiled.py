@@ -19,8 +19,21 @@ def kernel(function: Callable[Arguments, Result]) -> Callable[Arguments, Result]
 
     No fast-math: sums stay in the order in which they are written, and NaN stays NaN.
     """
+    return _compiled(function, counts=True)
+
+
+def borrowing(function: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
+    """The same for a function that neither makes nor returns arrays, nor calls one that returns some.
+
+    It only borrows what its caller holds, so that no references are counted: in small problems that takes most of
+    the time.
+    """
+    return _compiled(function, counts=False)
+
+
+def _compiled(function: Callable[Arguments, Result], counts: bool) -> Callable[Arguments, Result]:
     compile_it: Any = numba.njit  # its types do not know all of its options
-    compiled = compile_it(cache=True, error_model="numpy", no_cfunc_wrapper=True)(function)
+    compiled = compile_it(cache=True, error_model="numpy", no_cfunc_wrapper=True, _nrt=counts)(function)
     files: Any = getattr(getattr(compiled, "_cache", None), "_cache_file", None)
     if hasattr(files, "_source_stamp"):
         # numba looks at the file of a kernel only, not at those of the kernels that it calls.

@@ -8,11 +8,12 @@ import numpy as np
 
 from featavg.arrays import Array
 from featavg.robustness.search.caps import within_ball, within_cap
-from featavg.robustness.search.compiled import kernel
+from featavg.robustness.search.compiled import borrowing
 from featavg.robustness.search.least_distance import least_distance
 from featavg.robustness.search.lowest import lowest_piece
 from featavg.robustness.search.places import DISTANCE, Bench, Incumbent, Node, Place, Relaxed, Solution, Space
 from featavg.robustness.search.polish import polish
+from featavg.robustness.search.products import copy
 from featavg.robustness.search.relaxation import chords
 from featavg.robustness.search.scores import best_branch, widest_chord
 from featavg.robustness.search.tangents import linearise, loosest_neuron
@@ -39,20 +40,20 @@ class Aim(NamedTuple):
     polishes: bool
 
 
-@kernel
+@borrowing
 def reach_of(aim: Aim, incumbent: Incumbent) -> float:
     """How far a proof must go."""
     return min(aim.reach, incumbent.radius[0] * (1.0 - aim.gap))
 
 
-@kernel
+@borrowing
 def explore(
     space: Space, place: Place, node: Node, aim: Aim, incumbent: Incumbent, tape: Tape, units: Units, bench: Bench
 ) -> int:
     """Raise the bound of a node; return the neuron to branch on, or CLOSED, or STUCK where only rounding is left."""
     relaxed, solution, low, high = bench.relaxed, bench.solution, node.low, node.high
-    relaxed.floor[:] = node.floor
-    relaxed.ceiling[:] = node.ceiling
+    copy(node.floor, relaxed.floor)
+    copy(node.ceiling, relaxed.ceiling)
     chorded, pooled = True, place.role.size > 0
     for turn in range(MOST_CUTS):
         reach = reach_of(aim, incumbent)
@@ -67,11 +68,14 @@ def explore(
         gain = solution.numbers[DISTANCE] - node.bound[0]
         node.bound[0] = max(node.bound[0], solution.numbers[DISTANCE])
         if gain > 0.0 or not pooled:
-            node.guess[:] = solution.z
+            copy(solution.z, node.guess)
         if node.bound[0] >= reach or within_cap(space, place, solution, reach, low, high):
             return CLOSED
         if aim.polishes and (turn == 0 or not chorded) and (not pooled or is_early(tape)):
-            improve(space, place, node, incumbent, bench)
+            if pooled:
+                walk(space, place, node.guess, incumbent, bench)
+            else:
+                polish(space, place, low, high, node.guess, incumbent, bench)
         missing = reach_of(aim, incumbent) - node.bound[0]
         if missing <= 0.0:
             return CLOSED
@@ -83,28 +87,19 @@ def explore(
     return branch_of(space, place, node, relaxed, solution, reach, bench)
 
 
-@kernel
+@borrowing
 def ball_radius(node: Node, reach: float) -> float:
     """Of the ball around the nearest point of the best half-space, which holds what that leaves of the reach."""
     return np.sqrt(max(reach * reach - node.bound[0] * node.bound[0], 0.0))
 
 
-@kernel
+@borrowing
 def is_early(tape: Tape) -> bool:
     """Whether the node is one of the first, or one of few among the later ones."""
     return tape.used[NODES] < EARLY or tape.used[NODES] % EARLY == 0
 
 
-@kernel
-def improve(space: Space, place: Place, node: Node, incumbent: Incumbent, bench: Bench) -> None:
-    """Look for a nearer fooled point where the relaxation ended."""
-    if place.role.size > 0:
-        walk(space, place, node.guess, incumbent, bench)
-    else:
-        polish(space, place, node.low, node.high, node.guess, incumbent, bench)
-
-
-@kernel
+@borrowing
 def branch_of(
     space: Space, place: Place, node: Node, relaxed: Relaxed, solution: Solution, reach: float, bench: Bench
 ) -> int:
@@ -118,7 +113,7 @@ def branch_of(
     return neuron if neuron >= 0 else STUCK
 
 
-@kernel
+@borrowing
 def has_chord(place: Place, low: Array, high: Array) -> bool:
     """Whether some subtracted neuron may still be on or off."""
     for j in range(low.size):

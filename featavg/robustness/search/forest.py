@@ -18,6 +18,8 @@ from featavg.robustness.search.task import Task
 
 # The clock is looked at about this often, in seconds.
 TICK = 0.02
+# A first tape holds at most about this many θ.
+MOST_NUMBERS = 2**20
 
 
 @dataclass
@@ -30,18 +32,19 @@ class Forest:
     proofs: Proofs
 
 
-def first_tape(task: Task) -> Tape:
-    """A tape with room for a few nodes."""
+def first_tape(task: Task, points: int = 1) -> Tape:
+    """A tape with room for a few nodes per point, as long as that is not much."""
     neurons, rows = len(task.space.norms), task.desk.bench.solution.mix.size + task.desk.mix.size
-    cuts = 4 * MOST_CUTS
-    return tape_for(len(task.pairs.rival) + 1, 64, cuts, cuts * rows, cuts * neurons)
+    trees = points * len(task.pairs.rival) + 1
+    cuts = max(4 * MOST_CUTS, min(4 * trees, MOST_NUMBERS // neurons))
+    return tape_for(trees, 64 + trees, cuts, cuts * rows, cuts * neurons)
 
 
 def grow_forest(
     task: Task, point: int, aim: Aim, incumbent: Incumbent, clock: Clock, most: int, seconds: float = np.inf
 ) -> Forest:
-    """Grow the tree of every rival until none is nearer than the reach, with so many nodes or seconds at most."""
-    ends = time.perf_counter() + seconds
+    """Grow the tree of every rival until none is nearer than the reach, with so many nodes or CPU seconds at most."""
+    ends = time.process_time() + seconds
     pairs, points, desk = task.pairs, task.points, task.desk
     label = points.label[point]
     tape, lower, whole = first_tape(task), np.inf, True
@@ -52,13 +55,15 @@ def grow_forest(
         write_tree(tape, point, pairs.rival[pair])
         stack, chunk = desk.stack, 8
         plant(stack, place)
-        while stack.height[0] and not clock.spent() and tape.used[NODES] < most and time.perf_counter() < ends:
+        while stack.height[0] and not clock.spent() and tape.used[NODES] < most and time.process_time() < ends:
             before, began = int(tape.used[NODES]), time.perf_counter()
             chunk = min(chunk, most - before)
             code = grow(task.space, place, aim, stack, incumbent, tape, units, desk.bench, chunk)
             clock.nodes += int(tape.used[NODES]) - before
-            if code == FULL:
-                tape, stack = longer(tape), taller(stack)
+            if code == FULL and stack.height[0] + 1 > len(stack.depth):
+                stack = taller(stack)
+            elif code == FULL:
+                tape = longer(tape)
             elif code == PAUSED:
                 pace = (time.perf_counter() - began) / chunk
                 chunk = max(1, min(4 * chunk, int(TICK / max(pace, 1e-9))))

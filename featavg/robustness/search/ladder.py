@@ -18,6 +18,7 @@ from featavg.robustness.search.budget import Clock
 from featavg.robustness.search.explore import Aim
 from featavg.robustness.search.forest import grow_forest
 from featavg.robustness.search.places import Incumbent
+from featavg.robustness.search.scatter import scatter
 from featavg.robustness.search.task import Task
 
 FIRST_TRY = 200
@@ -46,11 +47,11 @@ def climb(task: Task, point: int, incumbent: Incumbent, gap: float, clock: Clock
     """Lower bound (in the units of the point), its proof, and why it ended, if before the bracket was closed."""
     best, proofs = 0.0, no_proofs()
     proved: list[tuple[float, float]] = []  # radius and seconds of rungs
-    rung = Rung(np.inf, FIRST_TRY, np.inf)
+    rung = Rung(np.inf, FIRST_TRY, 0.3 * clock.left())
     if incumbent.radius[0] == np.inf:
         rung = Rung(horizon(task, point), clock.budget.nodes, np.inf)
     while True:
-        began = time.perf_counter()
+        began = time.process_time()
         aim = Aim(rung.reach, gap, 0.0, True)
         forest = grow_forest(task, point, aim, incumbent, clock, rung.nodes, rung.seconds)
         if forest.lower > best or not len(proofs.point):
@@ -59,12 +60,14 @@ def climb(task: Task, point: int, incumbent: Incumbent, gap: float, clock: Clock
             return best, proofs, ""
         if clock.spent():
             return best, proofs, clock.spent()
+        if rung.reach == np.inf and not proved:
+            scatter(task, point, incumbent, 0.05 * clock.left())
         if forest.whole and incumbent.radius[0] == np.inf:
             return best, proofs, "no fooled point found, none excluded beyond lower"
         if forest.whole and forest.lower < 0.999 * min(rung.reach, incumbent.radius[0]):
             return best, proofs, "rounding stops the search at a leaf"
         if forest.whole:
-            proved.append((forest.lower, time.perf_counter() - began))
+            proved.append((forest.lower, time.process_time() - began))
         rung = next_rung(proved, rung, forest.whole, incumbent.radius[0], clock)
 
 
@@ -80,7 +83,7 @@ def next_rung(proved: list[tuple[float, float]], last: Rung, whole: bool, incumb
     """Down until a short tree suffices, then up by as much as should take a third of the time left."""
     tried, unlimited = min(last.reach, incumbent), clock.budget.nodes
     if not proved:
-        return Rung(0.8 * tried, FIRST_TRY, np.inf)
+        return Rung(0.8 * tried, FIRST_TRY, 0.15 * clock.left())
     radius, seconds = proved[-1]
     left, power = clock.left(), growth(proved)
     if not whole and tried < incumbent:

@@ -12,9 +12,9 @@ from __future__ import annotations
 import numpy as np
 
 from featavg.arrays import Array
-from featavg.robustness.search.compiled import kernel
+from featavg.robustness.search.compiled import borrowing
 from featavg.robustness.search.places import BETA, DISTANCE, LENGTH, Pieces, Place, Relaxed, Solution, Space
-from featavg.robustness.search.products import add_multiple, dot, inner_product, look, look_at_neuron
+from featavg.robustness.search.products import add_multiple, copy, dot, inner_product, look, look_at_neuron
 from featavg.robustness.search.relaxation import violated_row, violated_side
 
 MOST_STEPS = 100
@@ -24,13 +24,13 @@ INDEPENDENT = 1e-14
 ROUNDING = 1e-15
 
 
-@kernel
+@borrowing
 def least_distance(
     space: Space, place: Place, relaxed: Relaxed, guess: Array, reach: float, pieces: Pieces, solution: Solution
 ) -> None:
     """Solve until no piece is violated or the distance passes `reach`; the first piece is the one at `guess`."""
     z = solution.z
-    z[:] = place.start
+    copy(place.start, z)
     solution.numbers[:] = 0.0
     count = 0
     for _ in range(MOST_STEPS):
@@ -57,7 +57,7 @@ def least_distance(
     total(pieces, count, solution)
 
 
-@kernel
+@borrowing
 def contradict(pieces: Pieces, count: int, solution: Solution) -> int:
     """The candidate is a positive constant: alone it says that there is no such point."""
     order = pieces.order
@@ -67,7 +67,7 @@ def contradict(pieces: Pieces, count: int, solution: Solution) -> int:
     return 1
 
 
-@kernel
+@borrowing
 def candidate(
     space: Space,
     place: Place,
@@ -99,7 +99,7 @@ def candidate(
     return excess
 
 
-@kernel
+@borrowing
 def absorb(space: Space, pieces: Pieces, count: int, excess: float, reach: float, z: Array) -> int:
     """Make the candidate active: raise its multiplier until it holds with equality, dropping pieces on the way.
 
@@ -129,7 +129,7 @@ def absorb(space: Space, pieces: Pieces, count: int, excess: float, reach: float
         gained += step
         excess -= step * rest
         if dropped < 0:
-            pieces.factor[count, :count] = pieces.forward[:count]
+            copy(pieces.forward, pieces.factor[count, :count])
             pieces.factor[count, count] = np.sqrt(rest)
             multiplier[count] = gained
             return count + 1
@@ -137,7 +137,7 @@ def absorb(space: Space, pieces: Pieces, count: int, excess: float, reach: float
         count -= 1
 
 
-@kernel
+@borrowing
 def respond(pieces: Pieces, count: int, new: int) -> float:
     """Solve K r = k for the active K and the candidate's k; return what is left of its square beside them."""
     factor, forward, response = pieces.factor, pieces.forward, pieces.response
@@ -156,13 +156,13 @@ def respond(pieces: Pieces, count: int, new: int) -> float:
     return max(rest, least_square(pieces, new))
 
 
-@kernel
+@borrowing
 def least_square(pieces: Pieces, slot: int) -> float:
     """What rounding may leave of ‖h‖² of a piece that depends on the active ones, or whose h is 0."""
     return max(INDEPENDENT * pieces.inner[slot, slot], (ROUNDING * pieces.weight[slot]) ** 2, 1e-300)
 
 
-@kernel
+@borrowing
 def drop(pieces: Pieces, position: int, count: int) -> None:
     """Take one piece out of the active ones; its slot goes behind the candidate's."""
     order, factor = pieces.order, pieces.factor
@@ -182,7 +182,7 @@ def drop(pieces: Pieces, position: int, count: int) -> None:
         factor[i, i] = np.sqrt(max(rest, least_square(pieces, order[i])))
 
 
-@kernel
+@borrowing
 def measure(pieces: Pieces, count: int, solution: Solution) -> None:
     """β, ‖h‖ and β/‖h‖ of the multipliers."""
     beta = square = weight = 0.0
@@ -197,7 +197,7 @@ def measure(pieces: Pieces, count: int, solution: Solution) -> None:
     solution.numbers[DISTANCE] = beta / solution.numbers[LENGTH] if weight > 0.0 else 0.0
 
 
-@kernel
+@borrowing
 def total(pieces: Pieces, count: int, solution: Solution) -> None:
     """θ and mix of the cut."""
     solution.theta[:] = 0.0

@@ -7,22 +7,22 @@ from __future__ import annotations
 
 import numpy as np
 
-from featavg.robustness.search.compiled import kernel
+from featavg.robustness.search.compiled import borrowing
 from featavg.robustness.search.places import BETA, DISTANCE, LENGTH, Pieces, Place, Relaxed, Solution, Space
-from featavg.robustness.search.products import dot, inner_product, look
+from featavg.robustness.search.products import copy, dot, inner_product, look
 from featavg.robustness.search.relaxation import write_piece
 
 TRIES = 4
 
 
-@kernel
+@borrowing
 def lowest_piece(
     space: Space, place: Place, relaxed: Relaxed, reach: float, pieces: Pieces, solution: Solution
 ) -> None:
     """Take the piece at the point, step to its lowest point in the ball, take the piece there; keep the best."""
     slot, z, most = pieces.order[0], pieces.image[pieces.order[1]], -np.inf
     theta, image = pieces.theta[slot], pieces.image[slot]
-    z[:] = place.start
+    copy(place.start, z)
     for _ in range(TRIES):
         row, largest, constant = 0, -np.inf, 0.0
         for i in range(place.constants.size):
@@ -36,7 +36,7 @@ def lowest_piece(
             return
         if beta - reach * length > most:
             most = beta - reach * length
-            solution.theta[:] = theta
+            copy(theta, solution.theta)
             solution.mix[:] = 0.0
             solution.mix[row] = 1.0
             solution.numbers[BETA], solution.numbers[LENGTH], solution.numbers[DISTANCE] = beta, length, beta / length

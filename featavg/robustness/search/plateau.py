@@ -61,7 +61,7 @@ def inside(task: Task, point: int, tau: float) -> Array | None:
         best.salt[0] = pair
         place = shifted(place_of(task.space, points, pairs, point, pair, task.desk), tau * task.space.norms)
         for guess in (moved, place.start, task.desk.wide):
-            polish(task.space, place, -task.desk.wide, task.desk.wide, guess, best, task.desk.bench)
+            polish(task.space, place, task.desk.narrow, task.desk.wide, guess, best, task.desk.bench)
     if np.isinf(best.radius[0]):
         return None
     delta: Array = -(best.theta * points.length[point]) @ task.space.weights

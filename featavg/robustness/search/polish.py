@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from featavg.arrays import Array
-from featavg.robustness.search.compiled import kernel
+from featavg.robustness.search.compiled import borrowing
 from featavg.robustness.search.least_distance import least_distance
 from featavg.robustness.search.places import DISTANCE, LENGTH, Bench, Incumbent, Place, Space
+from featavg.robustness.search.products import copy
 from featavg.robustness.search.relaxation import fixed_pattern
 
 MOST_PATTERNS = 20
@@ -16,11 +17,11 @@ MOST_PATTERNS = 20
 CLOSED = 1e-12
 
 
-@kernel
+@borrowing
 def polish(space: Space, place: Place, low: Array, high: Array, z: Array, incumbent: Incumbent, bench: Bench) -> None:
     """Go to the nearest point of the convex part with the pattern at z, take the pattern there, while that helps."""
     guess, found = bench.guess, bench.polished
-    guess[:] = z
+    copy(z, guess)
     for _ in range(MOST_PATTERNS):
         fixed_pattern(guess, low, high, bench.pattern)
         if not is_new(place, bench.pattern.slope, incumbent):
@@ -30,11 +31,11 @@ def polish(space: Space, place: Place, low: Array, high: Array, z: Array, incumb
         if not nearer or not reached(place, found.z, found.numbers[LENGTH]):
             return
         incumbent.radius[0] = found.numbers[LENGTH]
-        incumbent.theta[:] = found.theta
-        guess[:] = found.z
+        copy(found.theta, incumbent.theta)
+        copy(found.z, guess)
 
 
-@kernel
+@borrowing
 def reached(place: Place, z: Array, length: float) -> bool:
     """Whether all rows are closed at z, which belongs to a point at this distance."""
     for i in range(place.constants.size):
@@ -46,7 +47,7 @@ def reached(place: Place, z: Array, length: float) -> bool:
     return True
 
 
-@kernel
+@borrowing
 def is_new(place: Place, pattern: Array, incumbent: Incumbent) -> bool:
     """Whether the pattern of the subtracted neurons was not polished lately; remember it."""
     code = (np.uint64(14695981039346656037) ^ np.uint64(incumbent.salt[0])) * np.uint64(1099511628211)

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from featavg.arrays import Array
-from featavg.robustness.search.compiled import kernel
+from featavg.arrays import Array, Ints
+from featavg.robustness.search.compiled import borrowing
 from featavg.robustness.search.places import Pieces, Space
 
 # Images derived from each other gather rounding; after so many one is computed afresh.
 MOST_DERIVED = 50
 
 
-@kernel
+@borrowing
 def dot(a: Array, b: Array) -> float:
     """Σ a_i b_i, in four sums that the processor adds side by side."""
     size = a.size - a.size % 4
@@ -25,14 +25,30 @@ def dot(a: Array, b: Array) -> float:
     return (first + second) + (third + fourth)
 
 
-@kernel
+@borrowing
 def add_multiple(factor: float, vector: Array, out: Array) -> None:
     """out += factor · vector."""
     for i in range(out.size):
         out[i] += factor * vector[i]
 
 
-@kernel
+@borrowing
+def copy(vector: Array | Ints, out: Array | Ints) -> None:
+    """out = vector."""
+    for i in range(out.size):
+        out[i] = vector[i]
+
+
+@borrowing
+def largest(values: Array) -> float:
+    """The largest entry."""
+    most = values[0]
+    for value in values:
+        most = max(most, value)
+    return most
+
+
+@borrowing
 def weigh(coefficients: Array, vectors: Array, out: Array) -> None:
     """out += Σ_j coefficients_j vectors_j, four vectors at a time; zeros cost nothing."""
     taken = 0
@@ -54,7 +70,7 @@ def weigh(coefficients: Array, vectors: Array, out: Array) -> None:
         add_multiple(coefficients[j], vectors[j], out)
 
 
-@kernel
+@borrowing
 def look(space: Space, pieces: Pieces, slot: int) -> None:
     """Write the image W h (and h, without a Gram matrix) of the row in a slot."""
     theta, image = pieces.theta[slot], pieces.image[slot]
@@ -68,28 +84,28 @@ def look(space: Space, pieces: Pieces, slot: int) -> None:
         image[j] = dot(space.weights[j], normal)
 
 
-@kernel
+@borrowing
 def look_again(space: Space, pieces: Pieces, theta: Array, image: Array) -> None:
     """image = Gθ, from that of the last row where θ differs from it in few places."""
-    last_theta, last_image, change = pieces.last
+    last_theta, last_image, change = pieces.last[0], pieces.last[1], pieces.last[2]
     changed = used = 0
     for j in range(theta.size):
         change[j] = theta[j] - last_theta[j]
         changed += change[j] != 0.0
         used += theta[j] != 0.0
     if changed < used and pieces.steps[0] < MOST_DERIVED:
-        image[:] = last_image
+        copy(last_image, image)
         weigh(change, space.gram, image)
         pieces.steps[0] += 1
     else:
         image[:] = 0.0
         weigh(theta, space.gram, image)
         pieces.steps[0] = 0
-    last_theta[:] = theta
-    last_image[:] = image
+    copy(theta, last_theta)
+    copy(image, last_image)
 
 
-@kernel
+@borrowing
 def look_at_neuron(space: Space, pieces: Pieces, slot: int, neuron: int, side: float) -> None:
     """The same for h = side·w_neuron."""
     pieces.theta[slot] = 0.0
@@ -107,7 +123,7 @@ def look_at_neuron(space: Space, pieces: Pieces, slot: int, neuron: int, side: f
         image[j] = dot(space.weights[j], normal)
 
 
-@kernel
+@borrowing
 def inner_product(space: Space, pieces: Pieces, one: int, other: int) -> float:
     """⟨h, h'⟩ of two pieces."""
     if space.gram.shape[0] > 0:

@@ -80,7 +80,10 @@ def propose(
 def close_easy(task: Task, gap: float, nodes: int, ends: float, progress: Progress) -> Proofs:
     """Close the points that a few nodes close."""
     points, count = task.points, len(task.points.radius)
-    tape, first, size = first_tape(task), 0, 16
+    # Wide networks take long: fewer points at a time, fewer nodes.
+    square = len(task.space.norms) ** 2
+    tape, first, size = first_tape(task, count), 0, max(1, min(64, 2**20 // square))
+    nodes = max(1, min(nodes, 2**24 // square))
     while first < count and time.monotonic() < ends:
         began = time.perf_counter()
         last = min(first + size, count)
@@ -89,7 +92,7 @@ def close_easy(task: Task, gap: float, nodes: int, ends: float, progress: Progre
         if reached < last:
             tape = longer(tape)
         else:
-            size = 2 * size if took < TICK / 2 else max(1, size // 2) if took > TICK else size
+            size = 4 * size if took < TICK / 8 else max(1, size // 2) if took > TICK else size
         first = reached
         progress(int((points.state[:first] == CLOSED).sum()), count)
     return proofs_on(tape)

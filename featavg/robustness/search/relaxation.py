@@ -7,14 +7,14 @@ which is convex, and a negative one takes the chord above it: ReLU(z) <= slope·
 from __future__ import annotations
 
 from featavg.arrays import Array
-from featavg.robustness.search.compiled import kernel
+from featavg.robustness.search.compiled import borrowing
 from featavg.robustness.search.places import Place, Relaxed
 
 # A row counts as satisfied where it exceeds 0 by less than this share of the terms that it is made of.
 SATISFIED = 1e-13
 
 
-@kernel
+@borrowing
 def chords(low: Array, high: Array, relaxed: Relaxed) -> None:
     """slope = high/(high − low), lift = −low·slope of the neurons between; 1, 0 of those on and 0, 0 of those off."""
     for j in range(low.size):
@@ -27,7 +27,7 @@ def chords(low: Array, high: Array, relaxed: Relaxed) -> None:
             relaxed.slope[j] = 1.0 if low[j] >= 0.0 else 0.0
 
 
-@kernel
+@borrowing
 def fixed_pattern(z: Array, low: Array, high: Array, relaxed: Relaxed) -> None:
     """The convex part of the set on which subtracted neurons are on or off as at z: a·z >= a·ReLU(z) for a < 0."""
     for j in range(z.size):
@@ -37,7 +37,7 @@ def fixed_pattern(z: Array, low: Array, high: Array, relaxed: Relaxed) -> None:
         relaxed.lift[j] = 0.0
 
 
-@kernel
+@borrowing
 def write_piece(
     row: Array, constant: float, relaxed: Relaxed, pattern: Array, z: Array, theta: Array
 ) -> tuple[float, float]:
@@ -56,7 +56,7 @@ def write_piece(
     return constant, value + constant
 
 
-@kernel
+@borrowing
 def violated_row(
     place: Place, relaxed: Relaxed, pattern: Array, z: Array, length: float, theta: Array
 ) -> tuple[int, float, float]:
@@ -71,7 +71,7 @@ def violated_row(
     return chosen, constant, value
 
 
-@kernel
+@borrowing
 def violated_side(relaxed: Relaxed, z: Array, norms: Array, length: float) -> tuple[int, float]:
     """The neuron that violates floor (side −1) or ceiling (+1) most at z, −1 if none does."""
     chosen, side, most = -1, 0.0, SATISFIED * length

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from featavg.robustness.search.compiled import kernel
+from featavg.robustness.search.compiled import borrowing
 from featavg.robustness.search.places import BETA, DISTANCE, LENGTH, Node, Place, Relaxed, Solution, Space
 
 
-@kernel
+@borrowing
 def best_branch(space: Space, place: Place, node: Node, relaxed: Relaxed, solution: Solution, reach: float) -> int:
     """The neuron with the largest product of the gains of both children, −1 if no chord is left.
 
@@ -37,7 +37,7 @@ def best_branch(space: Space, place: Place, node: Node, relaxed: Relaxed, soluti
     return chosen
 
 
-@kernel
+@borrowing
 def ideal_change(space: Space, place: Place, solution: Solution, reach: float, base: float, j: int) -> float:
     """The change Δ of θ_j that suits best: with z = z0_j, V = ⟨w_j,h⟩, H = ‖h‖², n = ‖w_j‖
 
@@ -54,7 +54,7 @@ def ideal_change(space: Space, place: Place, solution: Solution, reach: float, b
     return (start * np.sqrt(across / room) - seen) / (norm * norm)
 
 
-@kernel
+@borrowing
 def gain(space: Space, place: Place, solution: Solution, reach: float, base: float, j: int, change: float) -> float:
     """What is gained by a change of θ_j, at most what is missing and at least a millionth of it."""
     beta, length, bound = solution.numbers
@@ -70,7 +70,7 @@ def gain(space: Space, place: Place, solution: Solution, reach: float, base: flo
     return min(max(value - now, 1e-6 * missing), missing)
 
 
-@kernel
+@borrowing
 def widest_chord(place: Place, node: Node) -> int:
     """The neuron with the largest gap |a|·high·|low|/(high − low) between its chord and its ReLU, −1 without chords."""
     chosen, most = -1, 0.0

@@ -8,8 +8,9 @@ import numpy as np
 
 from featavg.arrays import Array, Ints
 from featavg.robustness.proof.format import Proofs
-from featavg.robustness.search.compiled import kernel
+from featavg.robustness.search.compiled import borrowing
 from featavg.robustness.search.places import Place, Relaxed, Solution
+from featavg.robustness.search.products import copy
 
 
 class Units(NamedTuple):
@@ -86,7 +87,7 @@ def proofs_on(tape: Tape) -> Proofs:
     return Proofs(**{name: getattr(tape, name)[:end].copy() for name, end in ends.items()})
 
 
-@kernel
+@borrowing
 def has_room(tape: Tape, cuts: int, neurons: int, rows: int) -> bool:
     """Whether one more node with so many cuts fits."""
     used = tape.used
@@ -99,7 +100,7 @@ def has_room(tape: Tape, cuts: int, neurons: int, rows: int) -> bool:
     )
 
 
-@kernel
+@borrowing
 def write_tree(tape: Tape, point: int, rival: int) -> None:
     """Begin a tree."""
     tree = tape.used[TREES]
@@ -108,7 +109,7 @@ def write_tree(tape: Tape, point: int, rival: int) -> None:
     tape.used[TREES] = tree + 1
 
 
-@kernel
+@borrowing
 def write_node(tape: Tape, depth: int, neuron: int, side: int, threshold: float) -> None:
     """Begin a node."""
     node = tape.used[NODES]
@@ -117,7 +118,7 @@ def write_node(tape: Tape, depth: int, neuron: int, side: int, threshold: float)
     tape.used[NODES] = tape.first_node[tape.used[TREES]] = node + 1
 
 
-@kernel
+@borrowing
 def write_cut(tape: Tape, place: Place, relaxed: Relaxed, solution: Solution, reach: float, units: Units) -> None:
     """Add a cut to the last node, scaled so that the largest λ is 1.
 
@@ -135,7 +136,7 @@ def write_cut(tape: Tape, place: Place, relaxed: Relaxed, solution: Solution, re
             tape.mix[mixes + i] = solution.mix[i] * scale * (units.row[i] * units.scale)
         mixes += solution.mix.size
     elif solution.mix[0] > 0.0:
-        tape.mix[mixes : mixes + place.role.size] = place.mix
+        copy(place.mix, tape.mix[mixes : mixes + place.role.size])
         mixes += place.role.size
     for j in range(solution.theta.size):
         value = solution.theta[j] * scale

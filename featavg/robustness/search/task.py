@@ -57,6 +57,8 @@ def task_of(problem: Problem, start: Array | None = None, precise: bool = False)
         stack=stack_for(FIRST_LEVELS, count),
         incumbent=no_incumbent(count),
         wide=np.full(count, np.inf),
+        narrow=np.full(count, -np.inf),
+        used=np.zeros(5, dtype=np.int64),
         neuron_unit=unit,
         constants=np.zeros(len(pairs.constants)),
         size=np.zeros(len(pairs.constants)),
