@@ -49,14 +49,14 @@ def cap(frame: Frame, desk: Desk, halfspace: Halfspace, reach: float, low: Float
     away = halfspace.offset_in_box / length if terms else np.inf
     if not away < reach < np.inf:
         return
-    lean = _lean(away, reach)
+    lean = lean_of(away, reach)
     normal = desk.remainder if frame.euclidean and len(desk.box_low) else desk.direction
     size = 0.0 if len(frame.gram) else norm_up(normal, frame.euclidean)
     if not frame.euclidean:
         ball_in_box(reach, desk.box_low, desk.box_high, desk.direction_low, desk.remainder)
         # A ball of ℓ∞ is to sums of many axes what a ball of radius R‖h‖_1/‖h‖_2 is in ℓ2: good for a guess.
         length = norm_up(normal, True)
-        lean = _lean(halfspace.offset / length, reach * size / length)
+        lean = lean_of(halfspace.offset / length, reach * size / length)
     bounds = (0.0, 0.0)
     for j in range(len(low)):
         if not low[j] < 0.0 < high[j]:
@@ -84,7 +84,7 @@ def cap(frame: Frame, desk: Desk, halfspace: Halfspace, reach: float, low: Float
 
 
 @borrowing
-def _lean(away: float, reach: float) -> float:
+def lean_of(away: float, reach: float) -> float:
     """d/√(R² − d²), −∞ for half-spaces that hold the whole ball, 0 beyond it."""
     if not -reach < away < reach:
         return -np.inf if away <= -reach else 0.0

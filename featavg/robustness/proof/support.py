@@ -56,7 +56,7 @@ def l2_support(vector: Floats, sign: float, reach: float, low: Floats, high: Flo
 
     Best is q = v − clip(τv, low, high)/τ with ‖clip(τv)‖ = R; τ is found by repeating R² = τ²·(free) + (clipped).
     """
-    tau = _clipping(vector, sign, reach, low, high)
+    tau = clipping(vector, sign, reach, low, high)
     kept, clipped = 0.0, 0.0
     for i in range(len(vector)):
         v = sign * vector[i]
@@ -72,7 +72,8 @@ def l2_support(vector: Floats, sign: float, reach: float, low: Floats, high: Flo
 
 
 @borrowing
-def _clipping(vector: Floats, sign: float, reach: float, low: Floats, high: Floats) -> float:
+def clipping(vector: Floats, sign: float, reach: float, low: Floats, high: Floats) -> float:
+    """τ at which ‖clip(τ·sign·v, low, high)‖ = R, nearly; ∞ where the whole box is within R."""
     tau = reach / norm_up(vector, True)
     for _ in range(MOST_STEPS):
         free, clipped = 0.0, 0.0

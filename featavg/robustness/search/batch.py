@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from featavg.arrays import Array, Ints
+from featavg.robustness.proof.format import Floats
 from featavg.robustness.proof.pools import Products
 from featavg.robustness.search.branch import DONE, FULL, PAUSED, Stack, fits, grow, plant
 from featavg.robustness.search.compiled import borrowing
@@ -32,7 +33,10 @@ class Points(NamedTuple):
     reach: Array  # (point,)  how far a proof must go at most, in units of `length`
     enough: Array  # (point,)  a fooled point as near as this ends the search
     radius: Array  # (point,)  of the nearest fooled point, in units of `length`
-    theta: Array  # (point, neuron)  which is δ = −Wᵀθ
+    theta: Array  # (point, neuron)  which is δ = −Wᵀθ, unless there is
+    delta: Array  # (point, axis)  δ itself, or empty for ℓ2 without a box
+    low: Floats  # (point, axis)  what δ is bound by, or empty
+    high: Floats  # (point, axis)
     lower: Array  # (point,)  what the search claims to have proved
     state: Ints  # (point,)
 
@@ -93,6 +97,9 @@ def place_of(space: Space, points: Points, pairs: Pairs, point: int, pair: int, 
         size,
         rate,
         space.norms,
+        points.low[point],
+        points.high[point],
+        space.euclidean,
         outputs,
         levels,
         role,
@@ -134,6 +141,7 @@ def first_incumbent(space: Space, points: Points, pairs: Pairs, point: int, desk
     incumbent, label = desk.incumbent, points.label[point]
     incumbent.radius[0] = points.radius[point]
     copy(points.theta[point], incumbent.theta)
+    copy(points.delta[point], incumbent.delta)
     incumbent.tried[:] = 0
     for pair in range(pairs.first_pair[label], pairs.first_pair[label + 1]):
         incumbent.salt[0] = pair
@@ -141,6 +149,7 @@ def first_incumbent(space: Space, points: Points, pairs: Pairs, point: int, desk
         if is_fooled(place):
             incumbent.radius[0] = 0.0
             incumbent.theta[:] = 0.0
+            incumbent.delta[:] = 0.0
             return
         if place.role.size > 0:
             walk(space, place, points.guess[point], incumbent, desk.bench)
@@ -191,6 +200,7 @@ def close_points(
         points.state[point] = CLOSED if code == DONE else OPEN
         points.radius[point] = desk.incumbent.radius[0]
         copy(desk.incumbent.theta, points.theta[point])
+        copy(desk.incumbent.delta, points.delta[point])
         if code != DONE:
             copy(desk.used, tape.used)
         if code == FULL:

@@ -7,15 +7,14 @@ from typing import NamedTuple
 import numpy as np
 
 from featavg.arrays import Array
-from featavg.robustness.search.caps import within_ball, within_cap
+from featavg.robustness.search.caps import within_ball
 from featavg.robustness.search.compiled import borrowing
-from featavg.robustness.search.least_distance import least_distance
-from featavg.robustness.search.lowest import lowest_piece
+from featavg.robustness.search.norms import capped, enclosed, lowest, most_promising, nearest
 from featavg.robustness.search.places import DISTANCE, Bench, Incumbent, Node, Place, Relaxed, Solution, Space
 from featavg.robustness.search.polish import polish
 from featavg.robustness.search.products import copy
 from featavg.robustness.search.relaxation import chords
-from featavg.robustness.search.scores import best_branch, widest_chord
+from featavg.robustness.search.scores import widest_chord
 from featavg.robustness.search.tangents import linearise, loosest_neuron
 from featavg.robustness.search.tape import NODES, Tape, Units, write_cut
 from featavg.robustness.search.walk import walk
@@ -28,6 +27,8 @@ EARLY = 32
 MOST_CUTS = ROUNDS + 2
 # A node is tightened again as long as its bound gains this share of what is missing.
 WORTHWHILE = 0.05
+# How exact a relaxation in ℓ∞ is solved, as a share of what is missing.
+ROUGH = 0.02
 CLOSED, STUCK = -1, -2
 
 
@@ -57,19 +58,21 @@ def explore(
     chorded, pooled = True, place.role.size > 0
     for turn in range(MOST_CUTS):
         reach = reach_of(aim, incumbent)
+        if turn == 0 and low.size > 0 and low[0] == -np.inf:
+            enclosed(space, place, reach, bench.axes, low, high)
         within_ball(space, place, reach, low, high)
         chords(low, high, relaxed)
         if pooled:
             linearise(place, node.guess, ball_radius(node, reach), low, high)
-        least_distance(space, place, relaxed, node.guess, reach, bench.pieces, solution)
+        nearest(space, place, relaxed, node.guess, reach, ROUGH, bench, solution)
         if solution.numbers[DISTANCE] <= 0.0:
-            lowest_piece(space, place, relaxed, reach, bench.pieces, solution)
+            lowest(space, place, relaxed, reach, bench, solution)
         write_cut(tape, place, relaxed, solution, reach, units)
         gain = solution.numbers[DISTANCE] - node.bound[0]
         node.bound[0] = max(node.bound[0], solution.numbers[DISTANCE])
         if gain > 0.0 or not pooled:
             copy(solution.z, node.guess)
-        if node.bound[0] >= reach or within_cap(space, place, solution, reach, low, high):
+        if node.bound[0] >= reach or capped(space, place, solution, reach, bench.axes, low, high):
             return CLOSED
         if aim.polishes and (turn == 0 or not chorded) and (not pooled or is_early(tape)):
             if pooled:
@@ -108,7 +111,7 @@ def branch_of(
     if place.role.size > 0:
         neuron, bench.threshold[0] = loosest_neuron(place, node.guess, ball_radius(node, reach), node.low, node.high)
         return neuron if neuron >= 0 else STUCK
-    neuron = best_branch(space, place, node, relaxed, solution, reach)
+    neuron = most_promising(space, place, node, relaxed, solution, reach, bench.axes)
     neuron = neuron if neuron >= 0 else widest_chord(place, node)
     return neuron if neuron >= 0 else STUCK
 

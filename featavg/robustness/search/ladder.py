@@ -76,7 +76,11 @@ def horizon(task: Task, point: int) -> float:
     pairs = task.pairs
     rate = np.abs(pairs.rows) @ task.space.norms
     terms = np.abs(pairs.rows) @ np.abs(task.points.start[point]) + np.abs(pairs.constants) / task.points.length[point]
-    return float(1e6 * (1.0 + (terms / np.maximum(rate, 1e-300)).max()))
+    far = float(1e6 * (1.0 + (terms / np.maximum(rate, 1e-300)).max()))
+    # Beyond the box there is nothing to be found.
+    room = np.maximum(-task.points.low[point], task.points.high[point])
+    farthest = np.linalg.norm(room) if task.space.euclidean else room.max(initial=0.0)
+    return min(far, float(farthest) * (1.0 + 1e-9)) if len(room) else far
 
 
 def next_rung(proved: list[tuple[float, float]], last: Rung, whole: bool, incumbent: float, clock: Clock) -> Rung:

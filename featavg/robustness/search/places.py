@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from featavg.arrays import Array, Bools, Ints
+from featavg.robustness.proof.format import Floats
 from featavg.robustness.proof.pools import Products
 
 
 class Space(NamedTuple):
     """The first layer, seen from its neurons; either the Gram matrix or the weights serve for products."""
 
-    weights: Array  # (neuron, axis)  W
+    weights: Floats  # (neuron, axis)  W
     gram: Array  # (neuron, neuron)  W Wᵀ, or empty: then products go through the axes
-    norms: Array  # (neuron,)  ‖w_j‖
+    norms: Array  # (neuron,)  ‖w_j‖, in the dual norm: of ℓ∞ it is Σ_i|w_ji|
+    squares: Array  # (neuron,)  Σ_i w_ji²
+    euclidean: bool  # ℓ2, or else ℓ∞
 
 
 class Place(NamedTuple):
@@ -27,6 +30,10 @@ class Place(NamedTuple):
     size: Array  # (row,)  Σ_j |A_ij z0_j| + |c_i|, the terms that a row is made of at the point
     rate: Array  # (row,)  Σ_j |A_ij|‖w_j‖, by how much they grow at most per unit of distance
     norms: Array  # (neuron,)  ‖w_j‖
+    # What δ is bound by, infinite where it is not; empty for ℓ2 without a box.
+    low: Floats  # (axis,)  <= 0
+    high: Floats  # (axis,)  >= 0
+    euclidean: bool
     # For summed probabilities, else empty; then the one row is a tangent, written anew wherever it is needed.
     outputs: Array  # (output, neuron)
     output_constants: Array  # (output,)
@@ -54,6 +61,7 @@ class Pieces(NamedTuple):
     theta: Array  # (slot, neuron)
     image: Array  # (slot, neuron)  Wh, h = Wᵀθ
     normal: Array  # (slot, axis)  h, unless there is a Gram matrix
+    ortho: Array  # (slot, axis + 1)  scratch: orthonormal rows
     mix: Array  # (slot, row)
     value: Array  # (slot,)  θ·z0 + constant
     weight: Array  # (slot,)  Σ|θ_j|‖w_j‖, the terms that h is made of
@@ -71,9 +79,11 @@ class Solution(NamedTuple):
     """The least distance of a relaxation: nearest point and multipliers, summed up."""
 
     z: Array  # (neuron,)
-    theta: Array  # (neuron,)  θ of the cut; the nearest point is δ = −Wᵀθ
+    theta: Array  # (neuron,)  θ of the cut; the nearest point is δ = −Wᵀθ if there is no δ
     mix: Array  # (row,)
-    numbers: Array  # (3,)  β, ‖h‖, β/‖h‖
+    numbers: Array  # (3,)  β, ‖h‖, β/‖h‖; of what a box leaves of h in ℓ2, and β, ‖δ‖, least distance in ℓ∞
+    delta: Array  # (axis,)  or empty for ℓ2 without a box
+    step: Array  # (1,)  `box_step` of the cut
 
 
 BETA, LENGTH, DISTANCE = 0, 1, 2
@@ -82,10 +92,11 @@ TRIED = 512
 
 
 class Incumbent(NamedTuple):
-    """The nearest fooled point known: δ = −Wᵀθ."""
+    """The nearest fooled point known: δ, or −Wᵀθ for ℓ2 without a box."""
 
     radius: Array  # (1,)
     theta: Array  # (neuron,)
+    delta: Array  # (axis,)  or empty
     tried: Ints  # (hash,)  patterns that were polished
     salt: Ints  # (1,)  the number of the rival that they belong to
 
@@ -101,10 +112,29 @@ class Node(NamedTuple):
     bound: Array  # (1,)  best distance along the path
 
 
+class Axes(NamedTuple):
+    """Room to work in for what is in a box, or in ℓ∞, where vectors have all their axes; else empty."""
+
+    normal: Floats  # (axis,)  h
+    start: Floats  # (axis,)  h before a step
+    change: Floats  # (axis,)  of h along the step
+    center: Floats  # (axis,)  p, the δ that this one is to be near to
+    size: Floats  # (axis,)  |h − p|
+    stop: Floats  # (axis,)  the same, or the room if that is less
+    delta: Floats  # (axis,)  the δ that belongs to h
+    free: Floats  # (axis,)  1 where δ = p − h
+    held: Floats  # (axis,)  ±1 where |δ| = ‖δ‖∞ and h has more to say
+    least: Floats  # (axis,)  scratch
+    most: Floats  # (axis,)  scratch
+    level: Floats  # (1,)  ‖δ‖∞
+    holding: Ints  # (1,)  how many axes are held
+
+
 class Bench(NamedTuple):
     """Room to work in."""
 
     pieces: Pieces
+    axes: Axes
     solution: Solution
     relaxed: Relaxed
     polished: Solution
@@ -121,6 +151,7 @@ def pieces_for(neurons: int, axes: int, rows: int) -> Pieces:
         theta=np.zeros((slots, neurons)),
         image=np.zeros((slots, neurons)),
         normal=np.zeros((slots, axes)),
+        ortho=np.zeros((slots, axes + 1)),
         mix=np.zeros((slots, rows)),
         value=np.zeros(slots),
         weight=np.zeros(slots),
@@ -135,23 +166,33 @@ def pieces_for(neurons: int, axes: int, rows: int) -> Pieces:
     )
 
 
-def bench_for(neurons: int, axes: int, rows: int) -> Bench:
-    """Room for the exploration of one node."""
+def axes_for(axes: int) -> Axes:
+    """Room for vectors with all their axes."""
+    vectors: list[Any] = [np.zeros(axes) for _ in range(11)]
+    ends: list[Any] = [np.zeros(1), np.zeros(1, dtype=np.int64)]
+    parts: list[Any] = [*vectors, *ends]
+    return Axes(*parts)
+
+
+def bench_for(neurons: int, axes: int, rows: int, boxed: bool) -> Bench:
+    """Room for the exploration of one node; pieces have normals of so many axes."""
+    bound = axes if boxed else 0
 
     def solution() -> Solution:
-        return Solution(np.zeros(neurons), np.zeros(neurons), np.zeros(rows), np.zeros(3))
+        arrays = np.zeros(neurons), np.zeros(neurons), np.zeros(rows), np.zeros(3), np.zeros(bound), np.zeros(1)
+        return Solution(*arrays)
 
     def relaxed() -> Relaxed:
         free = np.full(neurons, np.inf)
         return Relaxed(np.zeros(neurons), np.zeros(neurons), np.zeros(neurons, dtype=np.bool_), -free, free)
 
     return Bench(
-        pieces_for(neurons, axes, rows), solution(), relaxed(), solution(), relaxed(), np.zeros(1), np.zeros(neurons)
-    )
+        pieces_for(neurons, axes, rows), axes_for(bound), solution(), relaxed(), solution(), relaxed(), np.zeros(1),
+        np.zeros(neurons),
+    )  # fmt: skip
 
 
-def no_incumbent(neurons: int) -> Incumbent:
+def no_incumbent(neurons: int, axes: int = 0) -> Incumbent:
     """Nothing is known yet."""
-    return Incumbent(
-        np.array([np.inf]), np.zeros(neurons), np.zeros(TRIED, dtype=np.int64), np.zeros(1, dtype=np.int64)
-    )
+    numbers = np.array([np.inf]), np.zeros(neurons), np.zeros(axes)
+    return Incumbent(*numbers, np.zeros(TRIED, dtype=np.int64), np.zeros(1, dtype=np.int64))

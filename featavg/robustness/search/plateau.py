@@ -12,7 +12,7 @@ from featavg.robustness.proof import Problem, witness_distance
 from featavg.robustness.search.batch import place_of
 from featavg.robustness.search.places import Incumbent, Place, no_incumbent
 from featavg.robustness.search.polish import polish
-from featavg.robustness.search.task import Task
+from featavg.robustness.search.task import Task, moved_by
 
 TRIES = 12
 # How many binary digits of the coordinates are kept where round numbers are tried.
@@ -24,10 +24,10 @@ def find_inside(task: Task, problem: Problem, points: Ints, upper: Array, witnes
     for point in points.tolist():
         target = None if problem.target is None else problem.target[[point]]
         alone = problem._replace(x=problem.x[[point]], labels=problem.labels[[point]], target=target)
-        length, theta = task.points.length[point], task.points.theta[point]
+        length = task.points.length[point]
         radius = task.points.radius[point] * length
         scale = max(float(np.abs(alone.x).max(initial=0.0)), radius)
-        nearest = alone.x - (theta * length) @ task.space.weights
+        nearest = alone.x + moved_by(task, task.points.theta[point], task.points.delta[point]) * length
         offered = [grid(nearest, scale, bits) for bits in ROUND]
         shown = False
         for k in range(len(ROUND) + TRIES):
@@ -54,9 +54,9 @@ def grid(point: Array, scale: float, bits: int) -> Array:
 
 def inside(task: Task, point: int, tau: float) -> Array | None:
     """δ of the nearest point found around which a ball of radius τ is fooled."""
-    best: Incumbent = no_incumbent(len(task.space.norms))
+    best: Incumbent = no_incumbent(len(task.space.norms), task.points.delta.shape[1])
     points, pairs, label = task.points, task.pairs, task.points.label[point]
-    moved = points.start[point] - task.space.weights @ (points.theta[point] @ task.space.weights)
+    moved = points.start[point] + task.space.weights @ moved_by(task, points.theta[point], points.delta[point])
     for pair in range(pairs.first_pair[label], pairs.first_pair[label + 1]):
         best.salt[0] = pair
         place = shifted(place_of(task.space, points, pairs, point, pair, task.desk), tau * task.space.norms)
@@ -64,8 +64,7 @@ def inside(task: Task, point: int, tau: float) -> Array | None:
             polish(task.space, place, task.desk.narrow, task.desk.wide, guess, best, task.desk.bench)
     if np.isinf(best.radius[0]):
         return None
-    delta: Array = -(best.theta * points.length[point]) @ task.space.weights
-    return delta
+    return moved_by(task, best.theta, best.delta) * points.length[point]
 
 
 def shifted(place: Place, step: Array) -> Place:

@@ -6,7 +6,7 @@ import numpy as np
 
 from featavg.arrays import Array
 from featavg.robustness.search.compiled import borrowing
-from featavg.robustness.search.least_distance import least_distance
+from featavg.robustness.search.norms import nearest
 from featavg.robustness.search.places import DISTANCE, LENGTH, Bench, Incumbent, Place, Space
 from featavg.robustness.search.products import copy
 from featavg.robustness.search.relaxation import fixed_pattern
@@ -26,12 +26,13 @@ def polish(space: Space, place: Place, low: Array, high: Array, z: Array, incumb
         fixed_pattern(guess, low, high, bench.pattern)
         if not is_new(place, bench.pattern.slope, incumbent):
             return
-        least_distance(space, place, bench.pattern, guess, incumbent.radius[0], bench.pieces, found)
+        nearest(space, place, bench.pattern, guess, incumbent.radius[0], 0.0, bench, found)
         nearer = found.numbers[LENGTH] < incumbent.radius[0] and found.numbers[DISTANCE] < incumbent.radius[0]
         if not nearer or not reached(place, found.z, found.numbers[LENGTH]):
             return
         incumbent.radius[0] = found.numbers[LENGTH]
         copy(found.theta, incumbent.theta)
+        copy(found.delta, incumbent.delta)
         copy(found.z, guess)
 
 

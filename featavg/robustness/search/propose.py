@@ -101,10 +101,14 @@ def close_easy(task: Task, gap: float, nodes: int, ends: float, progress: Progre
 def close_hard(task: Task, point: int, gap: float, clock: Clock, ended: list[str]) -> Proofs:
     """Close one point, or bring its bounds together as far as the clock allows."""
     points = task.points
-    incumbent = no_incumbent(len(task.space.norms))
-    incumbent.radius[0], incumbent.theta[:] = points.radius[point], points.theta[point]
+    incumbent = no_incumbent(len(task.space.norms), points.delta.shape[1])
+    incumbent.radius[0], incumbent.theta[:], incumbent.delta[:] = (
+        points.radius[point], points.theta[point], points.delta[point],
+    )  # fmt: skip
     method = climb if points.reach[point] == np.inf else decide
     points.lower[point], proofs, ended[point] = method(task, point, incumbent, gap, clock)
-    points.radius[point], points.theta[point] = incumbent.radius[0], incumbent.theta
+    points.radius[point], points.theta[point], points.delta[point] = (
+        incumbent.radius[0], incumbent.theta, incumbent.delta,
+    )  # fmt: skip
     points.state[point] = CLOSED
     return proofs

@@ -148,7 +148,11 @@ def write_cut(tape: Tape, place: Place, relaxed: Relaxed, solution: Solution, re
         if value != 0.0:
             tape.theta_neuron[theta_at], tape.theta[theta_at] = j, value * (units.neuron[j] * units.scale)
             theta_at += 1
-    tape.reach[cut], tape.box_step[cut] = reach * units.length, 0.0
+    # In ℓ2 the step turns h into δ, in ℓ∞ it is a distance.
+    step = solution.step[0] * units.length
+    tape.reach[cut], tape.box_step[cut] = reach * units.length, step
+    if place.euclidean and step > 0.0 and scale > 0.0:
+        tape.box_step[cut] = step / (scale * units.scale)
     tape.used[CUTS], tape.used[MIXES], tape.used[THETAS] = cut + 1, mixes, theta_at
     tape.mix_start[cut + 1], tape.theta_start[cut + 1] = mixes, theta_at
     tape.first_cut[tape.used[NODES]] = cut + 1

@@ -37,25 +37,29 @@ def task_of(problem: Problem, start: Array | None = None, precise: bool = False)
     """
     neurons = problem.neurons
     unit = power_of_two(np.abs(neurons.weights).max(axis=1, initial=0.0))
-    weights = np.ascontiguousarray(neurons.weights * unit[:, None])
+    weights = np.ascontiguousarray(neurons.weights * unit[:, None], dtype=np.float64)
     pairs, label = pairs_of(problem, neurons.outputs / unit)
     z = problem.x @ weights.T + neurons.biases * unit
-    points = _points(z, label, pairs)
+    points = _points(z, label, pairs, problem)
     if start is not None:
         points.guess[:] = (start @ weights.T + neurons.biases * unit) / points.length[:, None]
     count, axes = weights.shape
-    direct = precise or axes <= max(FEW_AXES, FEWER_AXES * count)
+    boxed = is_boxed(problem)
+    direct = precise or boxed or axes <= max(FEW_AXES, FEWER_AXES * count)
+    squares, euclidean = np.einsum("ij,ij->i", weights, weights), problem.norm == "l2"
     space = Space(
         weights,
         np.zeros((0, 0)) if direct else weights @ weights.T,
-        np.sqrt(np.einsum("ij,ij->i", weights, weights)),
+        np.sqrt(squares) if euclidean else np.abs(weights).sum(axis=1),
+        squares,
+        euclidean,
     )
     pooled = len(pairs.role) > 0
     rows = 1 if pooled else int(np.diff(pairs.first_row).max())
     desk = Desk(
-        bench=bench_for(count, axes if direct else 0, rows),
+        bench=bench_for(count, axes if direct else 0, rows, boxed),
         stack=stack_for(FIRST_LEVELS, count),
-        incumbent=no_incumbent(count),
+        incumbent=no_incumbent(count, axes if boxed else 0),
         wide=np.full(count, np.inf),
         narrow=np.full(count, -np.inf),
         used=np.zeros(5, dtype=np.int64),
@@ -76,10 +80,21 @@ def task_of(problem: Problem, start: Array | None = None, precise: bool = False)
     return Task(space, pairs, points, desk)
 
 
-def _points(start: Array, label: Ints, pairs: Pairs) -> Points:
+def is_boxed(problem: Problem) -> bool:
+    """Whether vectors need all their axes: everything but ℓ2 without a box."""
+    return problem.norm != "l2" or problem.low is not None
+
+
+def _points(start: Array, label: Ints, pairs: Pairs, problem: Problem) -> Points:
     count, neurons = start.shape
+    shape = (count, problem.x.shape[1] if is_boxed(problem) else 0)
     size = np.maximum(np.abs(start).max(axis=1, initial=0.0), np.abs(pairs.constants).max(initial=0.0))
     length = np.ones(count) if len(pairs.role) else 1.0 / power_of_two(size)
+    low, high = np.full(shape, -np.inf), np.full(shape, np.inf)
+    if problem.low is not None and problem.high is not None:
+        with np.errstate(over="ignore"):
+            low = np.asarray((problem.low - problem.x) / length[:, None], dtype=np.float64)
+            high = np.asarray((problem.high - problem.x) / length[:, None], dtype=np.float64)
     return Points(
         start=np.ascontiguousarray(start / length[:, None]),
         length=length,
@@ -89,6 +104,9 @@ def _points(start: Array, label: Ints, pairs: Pairs) -> Points:
         enough=np.zeros(count),
         radius=np.full(count, np.inf),
         theta=np.zeros((count, neurons)),
+        delta=np.zeros(shape),
+        low=low,
+        high=high,
         lower=np.zeros(count),
         state=np.zeros(count, dtype=np.int64),
     )
@@ -97,5 +115,9 @@ def _points(start: Array, label: Ints, pairs: Pairs) -> Points:
 def shifts(task: Task) -> Array:
     """δ (point, axis) of the nearest fooled points known."""
     points = task.points
-    delta: Array = -(points.theta * points.length[:, None]) @ task.space.weights
-    return delta
+    return moved_by(task, points.theta, points.delta) * points.length[:, None]
+
+
+def moved_by(task: Task, theta: Array, delta: Array) -> Array:
+    """δ (..., axis), in the units of the point: −Wᵀθ for ℓ2 without a box."""
+    return delta if delta.shape[-1] else -theta @ task.space.weights

@@ -6,8 +6,8 @@ import numpy as np
 
 from featavg.arrays import Array
 from featavg.robustness.search.compiled import kernel
-from featavg.robustness.search.least_distance import least_distance
-from featavg.robustness.search.places import DISTANCE, LENGTH, Bench, Incumbent, Place, Space
+from featavg.robustness.search.norms import nearest
+from featavg.robustness.search.places import DISTANCE, LENGTH, Bench, Incumbent, Place, Solution, Space
 from featavg.robustness.search.tangents import margin
 
 STEPS = 20
@@ -23,7 +23,7 @@ def walk(space: Space, place: Place, z: Array, incumbent: Incumbent, bench: Benc
         tangent_row(space, place, here, linear.slope)
         linear.convex[:] = False
         linear.lift[:] = 0.0
-        least_distance(space, place, linear, here, np.inf, bench.pieces, found)
+        nearest(space, place, linear, here, np.inf, 0.0, bench, found)
         if found.numbers[DISTANCE] <= 0.0 or found.numbers[LENGTH] > 2.0 * incumbent.radius[0]:
             break
         moved = size = 0.0
@@ -33,7 +33,7 @@ def walk(space: Space, place: Place, z: Array, incumbent: Incumbent, bench: Benc
         here[:] = found.z
         if moved <= 1e-9 * size:
             break
-    shorten(space, place, found.z, found.theta, found.numbers[LENGTH], incumbent)
+    shorten(place, found, incumbent)
 
 
 @kernel
@@ -55,12 +55,12 @@ def tangent_row(space: Space, place: Place, z: Array, pattern: Array) -> None:
 
 
 @kernel
-def shorten(space: Space, place: Place, z: Array, theta: Array, length: float, incumbent: Incumbent) -> None:
+def shorten(place: Place, found: Solution, incumbent: Incumbent) -> None:
     """The first fooled point on the ray to z, at most twice as far; keep it if it beats the incumbent."""
-    ahead = place.average
+    ahead, z, length = place.average, found.z, found.numbers[LENGTH]
     stop = np.inf
     for share in (1.0, 1.0 + 1e-9, 1.0 + 1e-6, 1.001, 1.01, 1.1, 2.0):
-        if share * length < incumbent.radius[0] * (1.0 + 1e-9) and stop == np.inf:
+        if share * length < incumbent.radius[0] * (1.0 + 1e-9) and stop == np.inf and fits(place, found.delta, share):
             ahead[:] = place.start + share * (z - place.start)
             stop = share if margin(place, ahead) <= 0.0 else np.inf
     if stop == np.inf or not length > 0.0:
@@ -75,4 +75,15 @@ def shorten(space: Space, place: Place, z: Array, theta: Array, length: float, i
             start = middle
     if stop * length < incumbent.radius[0]:
         incumbent.radius[0] = stop * length
-        incumbent.theta[:] = stop * theta
+        incumbent.theta[:] = stop * found.theta
+        incumbent.delta[:] = stop * found.delta
+
+
+@kernel
+def fits(place: Place, delta: Array, share: float) -> bool:
+    """Whether share·δ is in the box, rounding apart."""
+    for i in range(delta.size):
+        moved = share * delta[i]
+        if not (1.0 + 1e-9) * place.low[i] <= moved <= (1.0 + 1e-9) * place.high[i]:
+            return False
+    return True

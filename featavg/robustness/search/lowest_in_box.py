@@ -1,0 +1,80 @@
+"""The piece with the largest minimum over ball and box, where the relaxation holds the point itself (`lowest`)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from featavg.robustness.proof.support import clipping
+from featavg.robustness.search.compiled import kernel
+from featavg.robustness.search.halfspaces import least_radius
+from featavg.robustness.search.in_box import combined
+from featavg.robustness.search.lowest import TRIES
+from featavg.robustness.search.places import BETA, DISTANCE, LENGTH, Axes, Pieces, Place, Relaxed, Solution, Space
+from featavg.robustness.search.products import dot
+from featavg.robustness.search.relaxation import write_piece
+
+
+@kernel
+def lowest_in_box(
+    space: Space, place: Place, relaxed: Relaxed, reach: float, pieces: Pieces, axes: Axes, solution: Solution
+) -> None:
+    """Take the piece at the point, step to its lowest point in ball and box, take the piece there; keep the best."""
+    slot, z, most = pieces.order[0], pieces.image[pieces.order[1]], -np.inf
+    theta = pieces.theta[slot]
+    z[:] = place.start
+    for _ in range(TRIES):
+        row, largest = 0, -np.inf
+        for i in range(place.constants.size):
+            _, value = write_piece(place.rows[i], place.constants[i], relaxed, z, z, theta)
+            if value > largest * place.rate[i]:
+                row, largest = i, value / place.rate[i]
+        constant, _ = write_piece(place.rows[row], place.constants[row], relaxed, z, z, theta)
+        combined(space, theta, axes)
+        beta = dot(theta, place.start) + constant
+        step = descend(place, reach, axes)
+        if step == 0.0:
+            break
+        least = beta + dot(axes.normal, axes.delta)
+        if least > most:
+            most = least
+            solution.theta[:] = theta
+            solution.mix[:] = 0.0
+            solution.mix[row] = 1.0
+            keep(space, place, beta, step, axes, solution)
+        for j in range(z.size):
+            z[j] = place.start[j] + dot(space.weights[j], axes.delta)
+    combined(space, solution.theta, axes)
+
+
+@kernel
+def descend(place: Place, reach: float, axes: Axes) -> float:
+    """Write the δ of ball and box with the least ⟨h,δ⟩; the step with δ = clip(−step·h), 0 if h is 0."""
+    normal, step = axes.normal, reach
+    size = np.sqrt(dot(normal, normal))
+    if not size > 0.0:
+        return 0.0
+    if place.euclidean:
+        step = min(clipping(normal, -1.0, reach, place.low, place.high), 1e6 * reach / size)
+    for i in range(normal.size):
+        room = -place.low[i] if normal[i] > 0.0 else place.high[i]
+        axes.delta[i] = np.copysign(min(room, step * abs(normal[i]) if place.euclidean else reach), -normal[i])
+    return step
+
+
+@kernel
+def keep(space: Space, place: Place, beta: float, step: float, axes: Axes, solution: Solution) -> None:
+    """The numbers of the cut; in ℓ2 what the box leaves of h is −δ/step."""
+    numbers, square = solution.numbers, dot(axes.delta, axes.delta)
+    solution.step[0] = step
+    scale = 1.0
+    if place.euclidean:
+        scale = 1.0 / step
+        numbers[BETA] = beta + dot(axes.normal, axes.delta) + square * scale
+        numbers[LENGTH] = np.sqrt(square) * scale
+        numbers[DISTANCE] = numbers[BETA] / max(numbers[LENGTH], 1e-300)
+    else:
+        numbers[BETA] = beta
+        numbers[LENGTH] = np.abs(axes.delta).max()
+        numbers[DISTANCE] = least_radius(axes.normal, beta, place.low, place.high) if beta > 0.0 else 0.0
+    for j in range(solution.z.size):
+        solution.z[j] = place.start[j] + scale * dot(space.weights[j], axes.delta)
