@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import subprocess
 import sys
@@ -22,7 +23,7 @@ import torch
 import featavg as fa
 from featavg.experiments import Chapter, Expect, reproduce
 from featavg.refine import classifier, sublabels
-from featavg.robustness import radius
+from featavg.robustness import answering
 from featavg.robustness.attacks.base import Attack, Found
 from featavg.robustness.attacks.field import Field
 from featavg.threads import one_thread
@@ -225,8 +226,8 @@ def step_of_all(look: Look, patch: pytest.MonkeyPatch, folder: Any) -> None:
 
 def share_of_a_worker(look: Look, patch: pytest.MonkeyPatch, folder: Any) -> None:
     question = fa.robust_radius(NETWORK, DATA.x[:2], DATA.y[:2]).question
-    replaced(patch, radius, "answer", look)
-    radius._share(question, fa.Budget())
+    replaced(patch, answering, "answer", look)
+    answering._share(question, fa.Budget(), math.inf, None)
 
 
 def diagnosis(look: Look, patch: pytest.MonkeyPatch, folder: Any) -> None:

@@ -35,7 +35,7 @@ def feature_directions(question: DeepQuestion, reference: Any = None, labels: Ar
     if given.shape != (len(images),):
         raise InputError(f"reference needs a label for each of {len(images)} images, got {given.shape}")
     features = outputs_of(question.module, images, question.batch, features=True).flatten(1)
-    found = np.zeros((len(question.readout_object.labels), question.x.shape[1]))
+    found = np.zeros((len(question.readout.labels), question.x.shape[1]))
     for y, code in sorted(set(zip(question.y.tolist(), question.codes.tolist(), strict=True))):
         own = torch.from_numpy(given == y)
         if not own.any() or own.all():

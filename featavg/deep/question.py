@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -39,20 +39,15 @@ class DeepQuestion:
     y: Ints  # (sample,)  -1 or +1 for binary read-outs, the class for argmax
     shape: tuple[int, ...]  # of one image, as the module takes it
     norm: Norm
-    readout_object: model.Readout
+    readout: model.Readout
     box: tuple[float, float] | None
     batch: int
     precision: Precision  # of the network's arithmetic
 
     @property
-    def readout(self) -> Readout:
-        """The name of the read-out."""
-        return cast(Readout, self.readout_object.name)
-
-    @property
     def codes(self) -> Ints:
         """y as positions among the read-out's classes: (sample,)."""
-        return self.y if self.readout == "argmax" else (self.y + 1) // 2
+        return self.y if self.readout.name == "argmax" else (self.y + 1) // 2
 
     def outputs(self, points: ArrayLike) -> Array:
         """F of flat points: (sample, output), float64."""
@@ -78,18 +73,18 @@ class DeepQuestion:
 
     def margins(self, points: ArrayLike) -> Array:
         """By how much the decision at point i is still y_i: (sample,)."""
-        return self.readout_object.margins(self.outputs(points), self.codes)
+        return self.readout.margins(self.outputs(points), self.codes)
 
     def slopes(self, points: ArrayLike) -> tuple[Array, Array]:
         """The margin at point i (sample,) and its gradient there (sample, axis)."""
-        readout, codes = self.readout_object, self.codes
+        readout, codes = self.readout, self.codes
         outputs, gradients = self.pull_back(points, lambda found, rows: readout.slope(found, codes[rows]))
         return readout.margins(outputs, codes), gradients
 
     def fooled(self, points: ArrayLike, tie: float | None = None) -> Bools:
         """Whether point i is misclassified or tied: margin <= tie · max|F|, tie 1e-5 in float32 and 1e-9 in float64."""
         outputs = self.outputs(points)
-        margins, size = self.readout_object.margins(outputs, self.codes), np.abs(outputs).max(axis=1)
+        margins, size = self.readout.margins(outputs, self.codes), np.abs(outputs).max(axis=1)
         return np.asarray(margins <= (TIES[self.precision] if tie is None else tie) * size)
 
     def distances(self, points: ArrayLike) -> Array:
@@ -100,6 +95,9 @@ class DeepQuestion:
         """The same question at some of its points, each as often as it is named."""
         return replace(self, x=self.x[chosen], y=self.y[chosen])
 
+    def problem(self) -> None:
+        """There is no checker for deep networks."""
+
     def same_as(self, other: Any) -> bool:
         """Whether both ask the same decision of the same network at the same points."""
         if self is other or type(self) is not type(other):
@@ -109,7 +107,7 @@ class DeepQuestion:
             return False
         ours, theirs = self.module.state_dict(), other.module.state_dict()
         same = ours.keys() == theirs.keys() and all(torch.equal(ours[name], theirs[name]) for name in ours)
-        return same and self.readout_object.same_as(other.readout_object)
+        return same and self.readout.same_as(other.readout)
 
     def _batches(self, points: ArrayLike) -> Iterator[tuple[slice, Tensor]]:
         """Rows and images, copied: a module may write into its input."""
@@ -151,7 +149,7 @@ def ask_deep(
         batch: images in one pass.
 
     >>> question = ask_deep(nn.Linear(2, 1), [[0.5, 0.5]], [1])
-    >>> question.readout, question.distances([[0.5, 1.0]])
+    >>> question.readout.name, question.distances([[0.5, 1.0]])
     ('sign', array([0.5]))
     """
     images, flat = as_images(x), as_rows(x)

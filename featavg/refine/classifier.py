@@ -123,9 +123,8 @@ class SubclassClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     ) -> RadiusBracket:
         """Return how far each point is from the nearest one that is not put in its class y.
 
-        `summed-probabilities` asks for the class that holds more than half of the probability, and is bracketed: with
-        two classes that is `predict`, with more it is lost no later than that. `maximum` asks for the class of the
-        most probable sub-class, and is exact.
+        `summed-probabilities` is what `predict` decides by, and is bracketed; `maximum` asks for the class of the most
+        probable sub-class, and is exact.
         """
         check_is_fitted(self)
         points = validate_data(self, X, reset=False, dtype=np.float64)

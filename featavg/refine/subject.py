@@ -46,7 +46,7 @@ class Subject:
         """Radii (row,) at which a Newton walk fools these points: upper bounds, 0 for errors."""
         x, codes, walk = self.features[rows], self.codes[rows], NewtonWalk()
         if self.network.output_count == 1:
-            return walk(self.network, x, 2 * codes - 1).upper
+            return walk(self.network, x, self.network.readout.labels[codes]).upper
         upper = np.empty(len(rows))
         for c in np.unique(codes):
             own: Bools = codes == c
@@ -59,7 +59,7 @@ class Subject:
         """Lower and upper bounds (row,) of the true radii of these points, equal where the search ended."""
         x, codes = self.features[rows], self.codes[rows]
         if self.network.output_count == 1:
-            found = robust_radius(self.network, x, 2 * codes - 1, budget=budget, proofs=False)
+            found = robust_radius(self.network, x, self.network.readout.labels[codes], budget=budget, proofs=False)
         else:
             found = coarse_radius(
                 self.network, self.output_class, x, codes, readout=self.readout, norm="l2", box=None, budget=budget,

@@ -22,11 +22,14 @@ from featavg.robustness.attacks import levelling as levelling
 from featavg.robustness.bounds import lipschitz_bound as lipschitz_bound
 from featavg.robustness.bounds import local_bound as local_bound
 from featavg.robustness.bracket import RadiusBracket as RadiusBracket
-from featavg.robustness.checked import checked_radius as checked_radius
-from featavg.robustness.checked_bracket import load_bracket as load_bracket
-from featavg.robustness.first_search import Budget as Budget
 from featavg.robustness.question import Question as Question
 from featavg.robustness.question import Readout as Readout
 from featavg.robustness.question import ask as ask
+from featavg.robustness.radius import robust_accuracy_at as robust_accuracy_at
+from featavg.robustness.radius import robust_at as robust_at
 from featavg.robustness.radius import robust_radius as robust_radius
 from featavg.robustness.radius import targeted_radius as targeted_radius
+from featavg.robustness.search.budget import Budget as Budget
+from featavg.robustness.status import Status as Status
+from featavg.robustness.stored import load_bracket as load_bracket
+from featavg.robustness.stored import verify_bracket_file as verify_bracket_file

@@ -74,10 +74,8 @@ def robust_accuracy(radius: RadiusBracket, radii: ArrayLike) -> RobustAccuracy:
     >>> robust_accuracy(UniversalDirection()(linear, [[1.0], [3.0]], [1, 1]), [0, 1, 2]).upper
     array([1. , 0.5, 0.5])
     """
-    sizes = finite_vector(np.atleast_1d(np.asarray(radii, dtype=np.float64)), "radii")
-    if sizes.min(initial=0.0) < 0:
-        raise InputError(f"radii must not be negative, got {sizes.min()}")
-    return RobustAccuracy(sizes, _share_above(radius.lower, sizes), _share_above(radius.upper, sizes), len(radius))
+    sizes = robust_sizes(radii)
+    return RobustAccuracy(sizes, share_above(radius.lower, sizes), share_above(radius.upper, sizes), len(radius))
 
 
 def robust_curve(radius: RadiusBracket) -> RobustAccuracy:
@@ -170,10 +168,23 @@ def wilson(share: Array, count: int, confidence: float = 0.95) -> tuple[Array, A
     return np.maximum(middle - half, 0.0), np.minimum(middle + half, 1.0)
 
 
-def _share_above(values: Array, sizes: Array) -> Array:
+def robust_sizes(radii: ArrayLike, name: str = "radii") -> Array:
+    """Radii (radius,), finite and not negative; a single number counts as one of them."""
+    try:
+        given = np.atleast_1d(np.asarray(radii, dtype=np.float64))
+    except (TypeError, ValueError):
+        raise InputError(f"{name} must be numbers, got {radii!r}") from None
+    sizes = finite_vector(given, name)
+    if sizes.min(initial=0.0) < 0:
+        raise InputError(f"{name} must not be negative, got {sizes.min()}")
+    return sizes
+
+
+def share_above(values: Array, sizes: Array) -> Array:
+    """The share of values (point,) that exceed each size: (size,)."""
     if not len(values):
         raise InputError("robust accuracy needs at least one point, got none")
-    return 1.0 - np.searchsorted(np.sort(values), sizes, side="right") / len(values)
+    return (len(values) - np.searchsorted(np.sort(values), sizes, side="right")) / len(values)
 
 
 def _check_confidence(confidence: float) -> None:

@@ -1,22 +1,26 @@
 """Named lower bounds of the radius: cheap certificates without search, valid in every box too.
 
-Both look at pairs of an own party i and another q with gap G(u) = Σ_j c_j ReLU(z_j) + c_0, c = P_i − P_q: the decision
-is lost only where, for some q, the gaps of all own i are closed. A gap within the tie tolerance is closed.
+Both look at pairs of an own output i and another q with gap G(u) = Σ_j c_j ReLU(z_j) + c_0: the decision is lost only
+where, for some q, the gaps of all own i are closed (`proof/regions.py` lists them for every read-out).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from featavg.arrays import Array
-from featavg.robustness.attacks.two_layer import TwoLayerField, nth_party
+from featavg.arrays import Array, Ints
+from featavg.model import readouts
 from featavg.robustness.bracket import RadiusBracket
-from featavg.robustness.question import TIE, Norm, Question, Readout, ask
+from featavg.robustness.proof.format import Problem
+from featavg.robustness.proof.margins import float_margins
+from featavg.robustness.proof.regions import rivals, rows
+from featavg.robustness.question import Box, Norm, Question, Readout, ask
+from featavg.robustness.status import Status
 
 # Share of the terms of a sum that its rounding may hide, for sums of up to 10⁴ terms.
 ROUNDING = 1e-13
@@ -28,8 +32,8 @@ def lipschitz_bound(
     y: ArrayLike,
     *,
     norm: Norm = "l2",
-    readout: Readout | None = None,
-    box: tuple[float, float] | None = None,
+    readout: Readout | readouts.Readout | None = None,
+    box: Box | None = None,
 ) -> RadiusBracket:
     """The margin over its Lipschitz constant, q/β with β = ½(‖Σ_j c_j w_j‖_* + min(Σ_j |c_j|‖w_j‖_*, ‖W‖·‖c‖)).
 
@@ -49,8 +53,8 @@ def local_bound(
     y: ArrayLike,
     *,
     norm: Norm = "l2",
-    readout: Readout | None = None,
-    box: tuple[float, float] | None = None,
+    readout: Readout | readouts.Readout | None = None,
+    box: Box | None = None,
 ) -> RadiusBracket:
     """The better of `lipschitz_bound` and of what the linear piece around x guarantees, exact if that piece is large.
 
@@ -67,101 +71,104 @@ def local_bound(
     """
     question = ask(model, x, y, norm=norm, readout=readout, box=box)
     scene = _Scene.of(question)
-    # log Σ exp of q votes is at most their maximum + log q; the own side is at least its maximum.
-    excess = np.log(scene.field.contest.other.sum(axis=1)) if scene.field.contest.soft else 0.0
-    near = scene.worst_rival(lambda c, gap: scene.linear_reach(c, gap - excess))
-    return _bracket(question, np.maximum(near, _lipschitz(scene)))
+    return _bracket(question, np.maximum(_nearest(scene, scene.linear_reach), _lipschitz(scene)))
 
 
 @dataclass(frozen=True)
 class _Scene:
-    """Sizes that all bounds need; c is (sample, neuron), the coefficients of one pair at each sample."""
+    """Sizes that all bounds need; c (row, neuron) are the coefficients of a rival's gaps."""
 
-    field: TwoLayerField
+    problem: Problem
+    weights: Array  # (neuron, coordinate)  in an orthonormal basis of their span in ℓ2
+    start: Array  # (sample, neuron)  z
     norms: Array  # (neuron,)  ‖w_j‖_*
     magnitude: Array  # (sample, neuron)  ‖w_j‖‖x‖ + |b_j|, the terms that z_j is made of
-    spectral: float | None  # ‖W‖₂, in ℓ2
-    tie: Array  # (sample,)  what counts as a tie at x
-    tie_rate: float  # by how much that grows at most per unit of distance
+    spectral: float  # ‖W‖₂, ∞ in ℓ∞
 
     @classmethod
     def of(cls, question: Question) -> _Scene:
-        field, network = TwoLayerField.of(question), question.network
-        norms = field.norm.dual(field.weights)
+        problem, network = question.problem(), question.network
         lengths = np.linalg.norm(network.weights, axis=1)
-        return cls(
-            field=field,
-            norms=norms,
-            magnitude=np.linalg.norm(question.x, axis=1, keepdims=True) * lengths + np.abs(network.biases),
-            spectral=float(np.linalg.norm(network.weights, 2)) if question.norm == "l2" else None,
-            tie=field.tie(field.at_rest),
-            tie_rate=float(TIE * np.abs(network.second).sum(axis=0) @ norms),
-        )
+        weights = np.linalg.qr(network.weights.T)[1].T if question.norm == "l2" else network.weights
+        magnitude = np.linalg.norm(question.x, axis=1, keepdims=True) * lengths + np.abs(network.biases)
+        start = network.preactivations(question.x)
+        norms = np.abs(network.weights).sum(axis=1) if question.norm == "linf" else lengths
+        spectral = float(np.linalg.norm(weights, 2)) if question.norm == "l2" else np.inf
+        return cls(problem, weights, start, norms, magnitude, spectral)
 
-    def worst_rival(self, reach: Callable[[Array, Array], Array]) -> Array:
-        """min over rivals q of max over own i of reach(c, gap): (sample,)."""
-        contest = self.field.contest
-        hidden = np.maximum(self.field.start, 0.0)
-        least = np.full(len(self.field), np.inf)
-        for q in range(int(contest.other.sum(axis=1).max(initial=0))):
-            other = nth_party(contest.other, q)
-            farthest = np.zeros(len(self.field))
-            for i in range(int(contest.own.sum(axis=1).max(initial=0))):
-                own = nth_party(contest.own, i)
-                c = contest.shares[own] - contest.shares[other]
-                constant = contest.constants[own] - contest.constants[other]
-                gap = (c * hidden).sum(axis=1) + constant - self.rounding(c, constant)
-                farthest = np.maximum(farthest, reach(c, gap))
-            least = np.minimum(least, farthest)
-        return least
+    def size(self, vectors: Array) -> Array:
+        """Dual norms over the last axis."""
+        return np.linalg.norm(vectors, ord=2 if self.problem.norm == "l2" else 1, axis=-1)
 
-    def rounding(self, c: Array, constant: Array) -> Array:
-        """What the rounding of a gap may hide: (sample,)."""
-        return ROUNDING * ((np.abs(c) * self.magnitude).sum(axis=1) + np.abs(constant))
+    def gaps(self) -> Iterator[tuple[Ints, Array, Array]]:
+        """For each label and rival: the samples of the label, c (row, neuron) and the gaps (sample, row) there.
+
+        log Σ exp of q outputs is at most their maximum + log q, and that of the own ones at least their maximum: for
+        summed probabilities a rival output is that of the maximum, with log q taken off its gaps.
+        """
+        decision, (_, _, outputs, constants) = self.problem.decision, self.problem.neurons
+        soft = decision.kind == "probabilities"
+        plain = decision._replace(kind="maximum") if soft else decision
+        for label in np.unique(self.problem.labels).tolist():
+            of = np.flatnonzero(self.problem.labels == label)
+            hidden = np.maximum(self.start[of], 0.0)
+            for rival in rivals(plain, label, len(constants)).tolist():
+                signs = rows(plain, label, rival, len(constants))
+                c, offset = signs @ outputs, signs @ constants
+                company = np.count_nonzero(decision.class_of == decision.class_of[rival]) if soft else 1
+                hidden_by_rounding = ROUNDING * (self.magnitude[of] @ np.abs(c).T + np.abs(signs) @ np.abs(constants))
+                yield of, c, hidden @ c.T + offset - np.log(company) - hidden_by_rounding
 
     def steepness(self, c: Array) -> Array:
-        """β of each sample's pair: (sample,)."""
-        together = self.field.norm.dual(c @ self.field.weights)
-        apart = np.abs(c) @ self.norms
-        if self.spectral is not None:
-            apart = np.minimum(apart, self.spectral * np.linalg.norm(c, axis=1))
-        return (together + apart) / 2
+        """β of every row: (row,)."""
+        apart = np.minimum(np.abs(c) @ self.norms, self.spectral * np.maximum(np.linalg.norm(c, axis=1), 1e-300))
+        return (self.size(c @ self.weights) + apart) / 2
 
-    def linear_reach(self, c: Array, gap: Array) -> Array:
-        """The distance (sample,) within which a gap stays open by the linear piece around x."""
-        z, down = self.field.start, np.maximum(-c, 0.0)
-        gradient = self.field.norm.dual((c * (z > 0)) @ self.field.weights)
+    def linear_reach(self, of: Ints, c: Array, gap: Array) -> Array:
+        """The distances (sample, row) within which gaps stay open by the linear piece around x."""
+        z = self.start[of]
         switch = np.divide(np.abs(z), self.norms, out=np.full(z.shape, np.inf), where=self.norms > 0)
         order = np.argsort(switch, axis=1)
-        sums = [
-            np.concatenate([first[:, None], np.take_along_axis(more, order, axis=1)], axis=1).cumsum(axis=1)
-            for first, more in ((gap - self.tie, down * np.abs(z)), (gradient + self.tie_rate, down * self.norms))
-        ]
-        return np.asarray(_distance(*sums).min(axis=1))
+        reach = np.empty(gap.shape)
+        for row, slopes in enumerate(c):
+            down = np.maximum(-slopes, 0.0)
+            gradient = self.size((slopes * (z > 0)) @ self.weights)
+            heights = _running(gap[:, row], np.take_along_axis(down * np.abs(z), order, axis=1))
+            rates = _running(gradient, (down * self.norms)[order])
+            reach[:, row] = _distance(heights, rates).min(axis=1)
+        return reach
+
+
+def _running(first: Array, more: Array) -> Array:
+    """first, first + more_1, first + more_1 + more_2, ...: (sample, 1 + neuron)."""
+    return np.concatenate([first[:, None], more], axis=1).cumsum(axis=1)
+
+
+def _nearest(scene: _Scene, reach: Callable[[Ints, Array, Array], Array]) -> Array:
+    """Min over rivals of max over rows of the reach: (sample,)."""
+    least = np.full(len(scene.start), np.inf)
+    for of, c, gap in scene.gaps():
+        least[of] = np.minimum(least[of], reach(of, c, gap).max(axis=1))
+    return least
 
 
 def _lipschitz(scene: _Scene) -> Array:
-    contest = scene.field.contest
-    if not contest.soft:
-        return scene.worst_rival(lambda c, gap: _distance(gap - scene.tie, scene.steepness(c) + scene.tie_rate))
+    if scene.problem.decision.kind != "probabilities":
+        return _nearest(scene, lambda of, c, gap: _distance(gap, scene.steepness(c)))
     # The gradient of a difference of logsumexps is an average over pairs, so the steepest pair bounds it.
-    steepest = np.zeros(len(scene.field))
-
-    def note(c: Array, gap: Array) -> Array:
-        np.maximum(steepest, scene.steepness(c), out=steepest)
-        return gap
-
-    scene.worst_rival(note)
-    everything, constants = np.abs(contest.shares).sum(axis=0), np.abs(contest.constants).sum(keepdims=True)
-    margin = scene.field.margins(scene.field.at_rest) - scene.rounding(everything[None], constants) - scene.tie
-    return _distance(margin, steepest + scene.tie_rate)
+    steepest = np.zeros(len(scene.start))
+    for of, c, _ in scene.gaps():
+        steepest[of] = np.maximum(steepest[of], scene.steepness(c).max())
+    _, _, outputs, constants = scene.problem.neurons
+    everything = scene.magnitude @ np.abs(outputs).sum(axis=0) + np.abs(constants).sum()
+    return _distance(float_margins(scene.problem, scene.problem.x) - ROUNDING * everything, steepest)
 
 
 def _distance(gap: Array, rate: Array) -> Array:
     """gap/rate rounded down; 0 where the gap is closed, inf where nothing closes it."""
     open_gap = np.maximum(gap, 0.0)
     far = np.where(open_gap > 0, np.inf, 0.0)
-    return np.divide(open_gap, rate, out=far, where=rate > 0) * (1 - ROUNDING)
+    return np.divide(open_gap, rate, out=far, where=np.broadcast_to(rate > 0, far.shape)) * (1 - ROUNDING)
 
 
 def _bracket(question: Question, lower: Array) -> RadiusBracket:
@@ -170,6 +177,6 @@ def _bracket(question: Question, lower: Array) -> RadiusBracket:
         lower=lower,
         upper=np.full(count, np.inf),
         witness=np.full(question.x.shape, np.nan),
-        status=("certificate only",) * count,
+        status=(Status.CERTIFICATE_ONLY,) * count,
         question=question,
     )

@@ -1,102 +1,190 @@
-"""A radius with its honesty: what is proved, what is shown, and how it ended."""
+"""A radius with its honesty: what is proved, what is shown, how it ended, and the means to check it again."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol, cast
+import os
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from featavg.arrays import Array, Bools, Ints
+from featavg.data import Names
 from featavg.errors import InputError
-
-if TYPE_CHECKING:
-    from featavg.robustness.question import Norm, Question, Readout
-    from featavg.robustness.verifier import Proofs
-
-# By how much the arithmetic of a proof may fall short of the bound it proves.
-AGREEMENT = 1e-12
+from featavg.robustness.proof.checker import proves
+from featavg.robustness.proof.format import Norm, Problem, Proofs, join, no_proofs, take
+from featavg.robustness.proof.infinity import Emptiness, infinite
+from featavg.robustness.proof.witness import shows, witness_distance
+from featavg.robustness.status import Status
 
 
+@runtime_checkable
 class Asked(Protocol):
     """What a bracket needs of its question, be it one about a two-layer or about a deep network."""
 
     @property
     def x(self) -> Array:
-        """The points: (sample, axis)."""
+        """The points: (point, axis)."""
 
     @property
-    def y(self) -> Ints:
-        """Their labels: (sample,)."""
+    def y(self) -> Names:
+        """Their labels: (point,)."""
 
     @property
     def norm(self) -> Norm:
         """The norm of the distance."""
 
     @property
-    def readout(self) -> Readout:
-        """How outputs become a decision."""
-
-    @property
-    def box(self) -> tuple[float, float] | None:
-        """Lowest and highest allowed coordinate, or none."""
+    def box(self) -> tuple[Any, Any] | None:
+        """Lowest and highest allowed coordinates, or none."""
 
     def margins(self, points: ArrayLike) -> Array:
-        """By how much the decision at point i is still y_i: (sample,)."""
+        """By how much the decision at point i is still y_i, in floats: (point,)."""
 
     def fooled(self, points: ArrayLike) -> Bools:
-        """Whether point i is misclassified or tied: (sample,)."""
+        """Whether point i is misclassified or tied, in floats: (point,)."""
 
     def distances(self, points: ArrayLike) -> Array:
-        """Distance of point i from x_i: (sample,)."""
+        """Distance of point i from x_i, in floats: (point,)."""
+
+    def part(self, chosen: Any) -> Asked:
+        """The same question at some of its points."""
 
     def same_as(self, other: Any) -> bool:
         """Whether both ask the same decision of the same network at the same points."""
 
+    def problem(self) -> Problem | None:
+        """The question in arrays, for the checker; None if there is no checker for it, as for deep networks."""
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, repr=False)
 class RadiusBracket:
     """For each point lower <= true radius <= upper; an attack alone has lower 0, a certificate alone upper ∞."""
 
-    lower: Array  # (sample,)  no smaller perturbation fools the network
-    upper: Array  # (sample,)  this one does
-    witness: Array  # (sample, axis)  the fooled point at distance upper, NaN where there is none
-    status: tuple[str, ...]  # (sample,)  exact, open: why, attack only, certificate only, failed: why
+    lower: Array  # (point,)  no smaller perturbation fools the network
+    upper: Array  # (point,)  this one does
+    witness: Array  # (point, axis)  the fooled point at distance upper, NaN where there is none
+    status: tuple[str, ...]  # (point,)  members of Status
     question: Asked
-    flags: tuple[str, ...] = field(default=())  # what a method says against itself
-    proofs: Proofs | None = field(default=None, repr=False)  # of the lower bounds, if they were kept
+    flags: tuple[str, ...] = ()  # what a method says against itself
+    proofs: Proofs | None = None  # of the lower bounds, if they were kept
+    certificates: tuple[Emptiness, ...] = ()  # of infinite radii
+    reasons: tuple[str, ...] = ()  # (point,)  why the search ended early, empty where it did not
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "status", tuple(Status(each) for each in self.status))
+        object.__setattr__(self, "reasons", tuple(self.reasons) or ("",) * len(self.lower))
 
     def __len__(self) -> int:
         return len(self.lower)
 
-    def verify(self) -> Bools:
-        """Check every bracket from scratch, with plain arithmetic and no solver: (sample,).
+    def __repr__(self) -> str:
+        counts = ", ".join(f"{count} {status}" for status, count in Counter(map(str, self.status)).items())
+        ends = [f"{np.median(end):.4g}" for end in (self.lower, self.upper)] if len(self) else ["-", "-"]
+        return f"RadiusBracket({len(self)} points, {self.question.norm}: {counts}; medians {' and '.join(ends)})"
 
-        True where the proofs reach `lower` by weak duality and the witness is fooled at distance `upper`.
+    def __getitem__(self, chosen: int | slice | Sequence[int] | Ints | Bools) -> RadiusBracket:
+        """The bracket of one point, of a slice, of positions or of a mask; always a bracket of arrays."""
+        points = self._positions(chosen)
+        return RadiusBracket(
+            self.lower[points],
+            self.upper[points],
+            self.witness[points],
+            tuple(self.status[i] for i in points.tolist()),
+            self.question.part(points),
+            self.flags,
+            None if self.proofs is None else proofs_at(self.proofs, points),
+            self.certificates,
+            tuple(self.reasons[i] for i in points.tolist()),
+        )
+
+    def _positions(self, chosen: Any) -> Ints:
+        try:
+            points = np.atleast_1d(np.arange(len(self))[chosen])
+        except (IndexError, TypeError, ValueError):
+            points = np.zeros((0, 0), dtype=np.int64)
+        if points.ndim != 1:
+            raise InputError(f"a bracket of {len(self)} points has no part {chosen!r}; use positions, slices or masks")
+        return points
+
+    def verify(self, audit: bool = False) -> Bools:
+        """Check every bracket from scratch: (point,).
+
+        True where the proofs prove `lower` and the witness shows `upper`, in the checker's enclosures; with `audit`
+        in ball arithmetic instead, which shares no code with it and needs python-flint.
 
         >>> from featavg.robustness import robust_radius
         >>> robust_radius(([[1.0]], [0.0], [[1.0]], [-1.0]), [[3.0]], [1]).verify()
         array([ True])
         """
-        return self._lower_holds() & self._upper_holds()
-
-    def _lower_holds(self) -> Bools:
-        if not self.lower.any():
-            return np.ones(len(self), dtype=bool)
-        if self.proofs is None:
+        problem = self.question.problem()
+        if problem is None:
+            return self._floats_agree()
+        if self.proofs is None and self.lower.any() and not self.certificates:
             raise InputError("no proofs were kept with this bracket; ask again with proofs=True")
-        from featavg.robustness.verifier import proved
+        proofs = no_proofs() if self.proofs is None else self.proofs
+        witness, upper = (np.asarray(each, dtype=np.float64) for each in (self.witness, self.upper))
+        if audit:
+            from featavg.robustness.proof.audit import audit as audited
+            from featavg.robustness.proof.audit import audit_witness
 
-        question = cast("Question", self.question)  # lower bounds are proved for two-layer networks only
-        return (self.lower >= 0) & (self.lower <= proved(question, self.proofs) * (1.0 + AGREEMENT))
+            below, above = audited(problem, proofs) >= self.lower, audit_witness(problem, witness, upper)
+        else:
+            below, above = proves(problem, proofs, self.lower), shows(problem, witness, upper)
+        return (self.lower >= 0) & (below | infinite(problem, self.certificates)) & above
 
-    def _upper_holds(self) -> Bools:
+    def _floats_agree(self) -> Bools:
+        """Without a checker: nothing is claimed below, and in floats the witness is fooled at distance `upper`."""
         none = np.isinf(self.upper)
         points = np.where(none[:, None], self.question.x, self.witness)
-        distance = self.question.distances(points)
-        shown = self.question.fooled(points) & np.isclose(distance, self.upper, rtol=AGREEMENT, atol=0.0)
+        shown = self.question.fooled(points) & np.isclose(
+            self.question.distances(points), self.upper, rtol=1e-12, atol=0.0
+        )
         if self.question.box is not None:
             low, high = self.question.box
             shown &= ((points >= low) & (points <= high)).all(axis=1)
-        return none | shown
+        return (self.lower == 0) & (none | shown)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write everything that is needed to verify this bracket to one file, which `load_bracket` reads."""
+        from featavg.robustness.stored import save_bracket
+
+        save_bracket(self, path)
+
+    def to_frame(self) -> Any:
+        """A pandas table, one row per point."""
+        try:
+            import pandas as pd
+        except ImportError:
+            raise InputError("to_frame needs pandas: pip install pandas") from None
+        labels = getattr(self.question, "labels", self.question.y)
+        columns = {"label": labels, "lower": self.lower, "upper": self.upper}
+        return pd.DataFrame({**columns, "status": [str(each) for each in self.status], "reason": list(self.reasons)})
+
+
+def shown_distances(question: Asked, points: Array) -> Array:
+    """How far points (point, axis) are that are certainly fooled, rounded up, ∞ where they are not: (point,).
+
+    In the checker's enclosures, or in floats where there is no checker.
+    """
+    problem = question.problem()
+    if problem is None:
+        return np.where(question.fooled(points), question.distances(points), np.inf)
+    return witness_distance(problem, points)
+
+
+def proofs_at(proofs: Proofs, points: Ints) -> Proofs:
+    """The proofs of some points, renumbered to their positions."""
+    order = np.argsort(proofs.point, kind="stable")
+    first = np.searchsorted(proofs.point[order], points, side="left")
+    last = np.searchsorted(proofs.point[order], points, side="right")
+    trees = np.concatenate([order[a:b] for a, b in zip(first, last, strict=True)] or [order[:0]])
+    return take(proofs, trees)._replace(point=np.repeat(np.arange(len(points)), last - first))
+
+
+def joined(parts: Sequence[tuple[Ints, Proofs]]) -> Proofs:
+    """The proofs about parts of the points, each with the positions (point,) that its points have in the whole."""
+    return join([proofs._replace(point=places[proofs.point]) for places, proofs in parts])

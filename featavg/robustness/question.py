@@ -1,4 +1,8 @@
-"""Which decision of which network, at which points: the question that every method here answers."""
+"""Which decision of which network, at which points: the question that every method here answers.
+
+The network is the mathematical function of its parameters, each float being the rational that it is. A point is fooled
+where the margin of the decision is <= 0: a tie is fooled, and there is no tolerance.
+"""
 
 from __future__ import annotations
 
@@ -8,76 +12,113 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from featavg.arrays import Array, Bools, Ints, finite_matrix, labels_among
+from featavg.arrays import Array, Bools, Ints, finite_matrix
+from featavg.data import Names
 from featavg.errors import InputError
-from featavg.model import GROUPED, Network, as_network, read_as, with_hidden_layer
+from featavg.model import GROUPED, Network, as_network, read_as, readouts, same_network, with_hidden_layer
 from featavg.robustness.norms import norm_of
+from featavg.robustness.proof.format import Decision, Floats, Kind, Neurons, Problem
+from featavg.robustness.proof.format import Norm as Norm
 
-Norm = Literal["l2", "linf"]
+NORMS: tuple[Norm, ...] = ("l2", "linf")
 Readout = Literal["sign", "argmax", "summed-probabilities", "maximum", "summed-logits"]
+Box = tuple[ArrayLike, ArrayLike]  # low and high, each a number or one per feature; ±∞ where it is open
+KINDS: dict[str, Kind] = {
+    "sign": "sign",
+    "argmax": "argmax",
+    "maximum": "maximum",
+    "summed-logits": "logits",
+    "summed-probabilities": "probabilities",
+}
 
-# A margin below this share of the terms it is made of is a tie, and a tie counts as fooled, for both labels.
-TIE = 1e-9
 
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Question:
-    """At each x_i: how far, in `norm`, is the nearest point that the read-out does not put in class y_i?"""
+    """At each x_i: how far, in `norm` and inside `box`, is the nearest point that is not decided for codes_i?"""
 
     network: Network
     x: Array  # (sample, axis)
-    y: Ints  # (sample,)  -1 or +1 for binary read-outs, the class for argmax
-    norm: Norm
-    readout: Readout
-    box: tuple[float, float] | None  # lowest and highest allowed coordinate, or none
-    rival: Ints | None = None  # (sample,)  the one class that may take over (argmax only), or any
+    codes: Ints  # (sample,)  positions in the labels of the read-out
+    readout: readouts.Readout
+    norm: Norm = "l2"
+    box: tuple[Floats, Floats] | None = None  # lowest and highest allowed value of each feature, or none: (axis,) both
+    rival: Ints | None = None  # (sample,)  the one class that may take over, or any
+
+    @property
+    def labels(self) -> Names:
+        """The label of every point, as the read-out calls it: (sample,)."""
+        return np.asarray(self.readout.labels[self.codes])
+
+    @property
+    def y(self) -> Ints:
+        """The label of every point in numbers: -1 and +1 where two classes are told apart by a score, else codes."""
+        binary = self.readout.name != "argmax" and len(self.readout.labels) == 2
+        return 2 * self.codes - 1 if binary else self.codes
 
     def margins(self, points: ArrayLike) -> Array:
-        """By how much the decision at point i is still y_i: (sample,)."""
-        codes = self.y if self.readout == "argmax" else (self.y + 1) // 2
-        readout = read_as(self.network.readout, self.readout)
-        return readout.margins(self.network.outputs(points), codes, self.rival)
+        """By how much the decision at point i is still y_i, in floats: (sample,)."""
+        return self.readout.margins(self.network.outputs(points), self.codes, self.rival)
 
     def slopes(self, points: ArrayLike) -> tuple[Array, Array]:
         """The margin at point i (sample,) and its gradient there (sample, axis); a neuron at 0 counts as active."""
         network, outputs = self.network, self.network.outputs(points)
-        codes = self.y if self.readout == "argmax" else (self.y + 1) // 2
-        readout = read_as(network.readout, self.readout)
-        through = readout.slope(outputs, codes, self.rival) @ network.second * (network.preactivations(points) >= 0)
-        return readout.margins(outputs, codes, self.rival), through @ network.weights
-
-    def part(self, chosen: Bools | Ints) -> Question:
-        """The same question at some of its points, each as often as it is named."""
-        rival = None if self.rival is None else self.rival[chosen]
-        return replace(self, x=self.x[chosen], y=self.y[chosen], rival=rival)
+        through = self.readout.slope(outputs, self.codes, self.rival) @ network.second
+        through *= network.preactivations(points) >= 0
+        return self.readout.margins(outputs, self.codes, self.rival), through @ network.weights
 
     @property
     def precision(self) -> str:
         """The floats that the network computes in."""
         return "float64"
 
-    def fooled(self, points: ArrayLike, tie: float = TIE) -> Bools:
-        """Whether point i is misclassified or tied: margin <= 1e-9 · (Σ|a_j z_j| + |c|), summed over active neurons."""
-        network = self.network
-        hidden = np.maximum(network.preactivations(points), 0.0)
-        scale = hidden @ np.abs(network.second).sum(axis=0) + np.abs(network.output_bias).sum()
-        return self.margins(points) <= tie * scale
+    def fooled(self, points: ArrayLike) -> Bools:
+        """Whether point i is misclassified or tied, in floats: margin <= 0."""
+        return self.margins(points) <= 0
+
+    def misclassified(self, points: ArrayLike) -> Bools:
+        """Whether the model's own arithmetic decides point i otherwise, ties apart: margin < 0."""
+        return self.margins(points) < 0
 
     def distances(self, points: ArrayLike) -> Array:
         """Distance in `norm` of point i from x_i: (sample,)."""
         return norm_of(self.norm).length(np.asarray(points) - self.x)
 
+    def part(self, chosen: Any) -> Question:
+        """The same question at some of its points."""
+        rival = None if self.rival is None else self.rival[chosen]
+        return replace(self, x=self.x[chosen], codes=self.codes[chosen], rival=rival)
+
     def same_as(self, other: Any) -> bool:
         """Whether both ask the same decision of the same network at the same points."""
-        if self is other or type(self) is not type(other):
-            return self is other
-        ours, theirs = self._arrays(), other._arrays()
-        plain = (self.norm, self.readout, self.box) == (other.norm, other.readout, other.box)
-        return plain and all(a is b or np.array_equal(a, b) for a, b in zip(ours, theirs, strict=True))
+        if not isinstance(other, Question) or self.norm != other.norm or not self.readout.same_as(other.readout):
+            return False
+        pairs: list[tuple[Any, Any]] = [(self.x, other.x), (self.codes, other.codes), (self.rival, other.rival)]
+        pairs += zip(self.box or (None, None), other.box or (None, None), strict=True)
+        one, two = self.network, other.network
+        return (one is two or same_network(one, two)) and all(a is b or np.array_equal(a, b) for a, b in pairs)
 
-    def _arrays(self) -> list[Any]:
-        network = self.network
-        return [self.x, self.y, self.rival, network.weights, network.biases, network.second, network.output_bias]
+    def problem(self) -> Problem:
+        """The question in arrays, for the checker; coarse classes are its groups."""
+        network, kind = self.network, KINDS[self.readout.name]
+        groups, labels, target = np.zeros(network.output_count, dtype=np.int64), self.codes, self.rival
+        if isinstance(self.readout, readouts.Grouped):
+            groups = self.readout.groups.codes
+            if len(self.readout.labels) == len(groups):
+                # The pool of one output is that output.
+                output = np.argsort(groups)
+                kind, labels, target = "argmax", output[labels], None if target is None else output[target]
+        arrays = (network.weights, network.biases, network.second, network.output_bias)
+        low, high = self.box or (None, None)
+        return Problem(
+            neurons=Neurons(*(np.ascontiguousarray(each, dtype=np.float64) for each in arrays)),
+            x=np.ascontiguousarray(self.x, dtype=np.float64),
+            labels=2 * labels - 1 if kind == "sign" else labels,
+            decision=Decision(kind, groups),
+            norm=self.norm,
+            low=low,
+            high=high,
+            target=target,
+        )
 
 
 def ask(
@@ -86,13 +127,13 @@ def ask(
     y: ArrayLike,
     *,
     norm: Norm = "l2",
-    readout: Readout | None = None,
-    box: tuple[float, float] | None = None,
+    readout: Readout | readouts.Readout | None = None,
+    box: Box | None = None,
 ) -> Question:
     """Check everything that can be wrong with a question, once, at the border of the room.
 
-    The read-out is `sign` for one output and `argmax` for several unless a binary read-out is named. Labels are -1 and
-    +1, or 0 ... k - 1 for argmax; of a scikit-learn classifier those that it was fitted on.
+    The read-out is the network's own unless another is named. Labels are those of the read-out; where two classes are
+    told apart by a score, -1 and +1 will do as well.
 
     >>> ask(([[1.0]], [0.0], [[1.0]], [-1.0]), [[3.0]], [1]).margins([[2.5]])
     array([1.5])
@@ -100,55 +141,59 @@ def ask(
     network = with_hidden_layer(as_network(model))
     if len(network.layers) != 2 or not network.activation.is_relu:
         raise InputError(f"exact radii need two layers with ReLU between them, got {len(network.layers)} layers")
-    points = finite_matrix(x, "x", columns=network.weights.shape[1])
-    norm_of(norm)
+    points = _points(x, network.inputs)
+    if norm not in NORMS:
+        raise InputError(f"norm must be l2 or linf, got {norm!r}")
     if network.coordinates == "compact" and (norm != "l2" or box is not None):
         raise InputError(
             "compact coordinates keep ℓ2 distances only: an ℓ∞ norm or a box has no meaning in them; "
             'sample with coordinates="ambient"'
         )
-    chosen = _readout(network, readout)
-    return Question(network, points, codes(model, y, chosen, len(points)), norm, chosen, _box(box, points))
+    chosen = readout if isinstance(readout, readouts.Readout) else read_as(network.readout, readout)
+    chosen.check(network.output_count)
+    return Question(network, points, encode(chosen, y, len(points)), chosen, norm, _box(box, points))
 
 
-def codes(model: Any, labels: ArrayLike, readout: Readout, count: int, name: str = "y") -> Ints:
-    """Labels in the network's terms: -1 or +1, or 0 ... k - 1 for argmax; a scikit-learn classifier's are its own.
+def encode(readout: readouts.Readout, labels: ArrayLike, count: int, name: str = "y") -> Ints:
+    """Labels (sample,) as people write them, as positions in those of the read-out.
 
-    >>> codes(([[1.0]], [0.0], [[1.0], [2.0]], [0.0, 0.0]), [1, 0], "argmax", count=2)
-    array([1, 0])
+    >>> encode(readouts.Sign(np.array(["no", "yes"])), ["yes", "no"], 2), encode(readouts.Sign(), [1, -1], 2)
+    (array([1, 0]), array([1, 0]))
     """
-    allowed = range(len(as_network(model).second)) if readout == "argmax" else (-1, 1)
-    classes = getattr(model, "classes_", None)
-    if classes is None:
-        return labels_among(labels, allowed, count, name)
     given = np.asarray(labels)
-    if given.shape != (count,) or not np.isin(given, classes).all():
-        raise InputError(f"{name} must be {count} of the classifier's own labels {list(map(str, classes))}")
-    return np.asarray(allowed)[np.searchsorted(classes, given)]
+    if given.shape != (count,):
+        raise InputError(f"{name} must hold one label for each of {count} points, got shape {given.shape}")
+    signs = given.dtype.kind in "if" and bool(np.isin(given, (-1, 1)).all())
+    own = readout.labels.tolist()
+    if readout.name != "argmax" and len(own) == 2 and signs and own[0] != 1 and own[1] != -1:
+        return (given > 0).astype(np.int64)
+    if signs and (given < 0).any() and -1 not in own:
+        raise InputError(
+            f"{name} holds the labels -1 and +1, but the read-out {readout.name} decides among {own}; "
+            f"name a binary one, readout= {', '.join(GROUPED)}, or use these labels"
+        )
+    return readout.encode(given, name)
 
 
-def part(question: Question, chosen: Bools | Ints) -> Question:
-    """The same question at some of its points."""
-    return question.part(chosen)
+def _points(x: ArrayLike, axes: int) -> Array:
+    if getattr(x, "requires_grad", False):
+        raise InputError("x must be plain numbers, got a tensor that records gradients; pass x.detach()")
+    if np.iscomplexobj(x):
+        raise InputError("x must be real numbers, got complex ones; pass their real and imaginary parts as features")
+    return finite_matrix(x, "x", columns=axes)
 
 
-def _readout(network: Network, readout: Readout | None) -> Readout:
-    if network.output_count == 1:
-        if readout not in (None, "sign"):
-            raise InputError(f"a network with one output has the read-out sign, got {readout!r}")
-        return "sign"
-    if readout is None or readout == "argmax":
-        return "argmax"
-    if readout not in GROUPED:
-        raise InputError(f"readout must be argmax, {', '.join(GROUPED)}, got {readout!r}")
-    read_as(network.readout, readout)
-    return readout
-
-
-def _box(box: tuple[float, float] | None, points: Array) -> tuple[float, float] | None:
+def _box(box: Box | None, points: Array) -> tuple[Floats, Floats] | None:
     if box is None:
         return None
-    low, high = float(box[0]), float(box[1])
-    if not low < high or points.min(initial=high) < low or points.max(initial=low) > high:
-        raise InputError(f"every point must lie in the box {low} ... {high}; rescale the points or widen the box")
-    return low, high
+    axes = points.shape[1]
+    try:
+        low, high = (np.broadcast_to(np.asarray(side, dtype=np.float64), axes).copy() for side in box)
+    except (TypeError, ValueError):
+        raise InputError(
+            f"box must be a pair (low, high) of numbers, or of vectors with a number for each of {axes} features, "
+            f"got {box!r}"
+        ) from None
+    if not (low <= high).all() or not ((low <= points) & (points <= high)).all():
+        raise InputError(f"every point must lie in the box, got {box}; rescale the points or widen the box")
+    return None if np.isinf(low).all() and np.isinf(high).all() else (low, high)

@@ -28,13 +28,13 @@ from featavg.experiments.refinement.methods import (
 )
 from featavg.experiments.refinement.neighbours import Neighbours
 from featavg.experiments.refinement.tuning import Trials, quantile_radius
-from featavg.experiments.refinement.verdict import excluded, verdict
+from featavg.experiments.refinement.verdict import verdict
 from featavg.figures import draw
 from featavg.model import MulticlassNetwork
 from featavg.record import Column, Table
 from featavg.refine import SubclassClassifier
 from featavg.refine.descent import State, descend, labelled
-from featavg.robustness import ask, robust_radius
+from featavg.robustness import robust_radius
 from featavg.training import GradientDescent, train
 
 
@@ -82,18 +82,6 @@ def test_derivatives_are_those_of_their_losses(name: str) -> None:
         step[index] = 1e-6
         numeric[index] = (loss(outputs + step) - loss(outputs - step)) / 2e-6
     np.testing.assert_allclose(derivative(outputs, np.arange(4)), numeric, atol=1e-7)
-
-
-def test_what_slabs_exclude_no_search_can_fool(split: BenchmarkSplit) -> None:
-    moment = list(discovered(5).moments(split, Setting(3.0), (60,), 1.0))[-1]
-    network = moment.state.network(split.frame, 2 * moment.class_of - 1)
-    x, y = split.judge.x[:8], split.judge.y[:8]
-    exact = robust_radius(network, x, y, readout="summed-probabilities", proofs=False)
-    for radius in (0.3, 0.6, 1.0):
-        safe = excluded(ask(network, x, y, readout="summed-probabilities"), radius)
-        assert (exact.upper[safe] > radius).all()
-    near = 0.5 * float(np.median(exact.lower))
-    assert excluded(ask(network, x, y, readout="summed-probabilities"), near).mean() >= 0.5
 
 
 def test_one_prototype_a_class_has_the_radius_of_the_bisector(split: BenchmarkSplit) -> None:

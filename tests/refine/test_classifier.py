@@ -299,17 +299,3 @@ def test_nan_unseen_labels_and_unknown_readouts_are_refused() -> None:
         model.robust_radius(X[:1], [5])
     with pytest.raises(InputError, match="maximum, summed-probabilities"):
         model.robust_radius(X[:1], [0], readout="loudest")  # type: ignore[arg-type]
-
-
-def test_questions_about_other_classes_are_not_the_same():
-    from featavg.model import MulticlassNetwork
-    from featavg.refine.coarse_radius import CoarseQuestion
-
-    network = MulticlassNetwork(np.eye(3), np.zeros(3), np.eye(3), np.zeros(3), None)
-
-    def about(*codes):
-        y = np.ones(3, dtype=np.int64)
-        return CoarseQuestion(network, np.eye(3), y, "l2", "maximum", None, code=np.array(codes), class_of=np.arange(3))
-
-    assert about(0, 1, 2).same_as(about(0, 1, 2))
-    assert not about(0, 1, 2).same_as(about(1, 1, 2))

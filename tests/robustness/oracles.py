@@ -16,7 +16,7 @@ from scipy import sparse
 
 from featavg.arrays import Array
 from featavg.model import BinaryNetwork, MulticlassNetwork
-from featavg.robustness.question import TIE, Question, ask
+from featavg.robustness.question import Question, ask
 
 KINDS = (
     "dense",
@@ -83,19 +83,20 @@ def _labelled(rng: np.random.Generator, arrays: tuple[Array, ...], x: Array, kin
 
 
 def rival_rows(question: Question, point: int) -> Iterator[tuple[Array, Array]]:
-    """Rows A, c of every rival's set: all of A ReLU(z) + c <= tie must hold, for one rival, where x is fooled."""
+    """Rows A, c of every rival's set: all of A ReLU(z) + c <= 0 must hold, for one rival, where x is fooled."""
     network, y = question.network, int(question.y[point])
     outputs, constants = network.second, network.output_bias
-    if question.readout == "sign":
+    if question.readout.name == "sign":
         yield y * outputs, y * constants
-    elif question.readout == "summed-logits":
+    elif question.readout.name == "summed-logits":
         signs = y * network.class_labels
         yield (signs @ outputs)[None], np.array([signs @ constants])
     else:
-        sides = np.arange(len(outputs)) if question.readout == "argmax" else y * network.class_labels
-        own = [y] if question.readout == "argmax" else np.flatnonzero(sides > 0)
+        argmax = question.readout.name == "argmax"
+        sides = np.arange(len(outputs)) if argmax else y * network.class_labels
+        own = [y] if argmax else np.flatnonzero(sides > 0)
         for rival in range(len(outputs)):
-            if rival != y if question.readout == "argmax" else sides[rival] < 0:
+            if rival != y if argmax else sides[rival] < 0:
                 yield outputs[own] - outputs[rival], constants[own] - constants[rival]
 
 
@@ -107,7 +108,6 @@ def brute_force_radius(question: Question, point: int) -> float:
     flat = question.norm == "l2" and question.box is None
     basis = np.linalg.svd(network.weights, full_matrices=False)[2] if flat else np.eye(len(x))
     weights, start = network.weights @ basis.T, network.weights @ x + network.biases
-    ties, tie = TIE * np.abs(network.second).sum(axis=0), TIE * np.abs(network.output_bias).sum()
     moving = np.linalg.norm(network.weights, axis=1) > 0
     low, high = (-np.inf, np.inf) if question.box is None else question.box
     least = _least_distance if question.norm == "l2" else _least_cube
@@ -116,16 +116,15 @@ def brute_force_radius(question: Question, point: int) -> float:
         for pattern in itertools.product((0.0, 1.0), repeat=int(moving.sum())):
             on = (start > 0).astype(float)
             on[moving] = pattern
-            linear = (rows - ties) * on
+            linear = rows * on
             sign = 1.0 - 2.0 * on
             normals = np.vstack([linear @ weights, sign[moving, None] * weights[moving]])
-            offsets = np.concatenate([linear @ start + constants - tie, sign[moving] * start[moving]])
+            offsets = np.concatenate([linear @ start + constants, sign[moving] * start[moving]])
             if question.box is not None:
                 normals = np.vstack([normals, np.eye(len(x)), -np.eye(len(x))])
                 offsets = np.concatenate([offsets, x - high, low - x])
             best = min(best, least(normals, offsets))
-    # So far out the tolerance of a tie, which grows with the distance, makes ties of anything.
-    return best if best < 1e6 else np.inf
+    return best
 
 
 def _least_cube(normals: Array, offsets: Array) -> float:
@@ -196,7 +195,6 @@ def scip_radius(question: Question, point: int, horizon: float, seconds: float =
     network, x = question.network, question.x[point]
     basis = np.linalg.svd(network.weights, full_matrices=False)[2]
     weights, start = network.weights @ basis.T, network.weights @ x + network.biases
-    ties, tie = TIE * np.abs(network.second).sum(axis=0), TIE * np.abs(network.output_bias).sum()
     best = np.inf
     for rows, constants in rival_rows(question, point):
         model = pyscipopt.Model()
@@ -213,7 +211,7 @@ def scip_radius(question: Question, point: int, horizon: float, seconds: float =
             model.addCons(value <= z + reach * (1 - on))
             model.addCons(value <= reach * on)
             hidden.append(value)
-        for row, constant in zip(rows - ties, constants - tie, strict=True):
+        for row, constant in zip(rows, constants, strict=True):
             model.addCons(
                 pyscipopt.quicksum(float(a) * h for a, h in zip(row, hidden, strict=True)) + float(constant) <= 0
             )

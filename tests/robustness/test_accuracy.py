@@ -31,7 +31,7 @@ ends = st.lists(
 def bracket(lower, upper):
     lower, upper = np.asarray(lower, float), np.asarray(upper, float)
     question = ask(LINEAR, upper[:, None].clip(max=1e9), np.ones(len(lower), int))
-    return RadiusBracket(lower, upper, np.full((len(lower), 1), np.nan), ("test",) * len(lower), question)
+    return RadiusBracket(lower, upper, np.full((len(lower), 1), np.nan), ("open",) * len(lower), question)
 
 
 def exact(radii):

@@ -39,3 +39,17 @@ def test_other_labels_are_refused_with_those_it_knows():
     model = fitted(np.array(["ant", "bee", "cow"])[DIGITS])
     with pytest.raises(InputError, match="ant"):
         robust_radius(model, X[:2], [0, 1])
+
+
+def test_two_classes_of_any_name_may_be_asked_by_their_signs_unless_that_is_another_name():
+    right = np.flatnonzero(DIGITS < 2)[:6]
+    signs = np.where(DIGITS[right] == 1, 1, -1)
+    for names in (("no", "yes"), (0, 1), (1, 2)):
+        labels = np.array(names)[(DIGITS == 1).astype(int)]
+        model = fitted(labels)
+        own = robust_radius(model, X[right], labels[right]).upper
+        if names == (1, 2):
+            with pytest.raises(InputError, match=r"\[1, 2\]"):
+                robust_radius(model, X[right], signs)
+        else:
+            assert np.array_equal(own, robust_radius(model, X[right], signs).upper)

@@ -16,7 +16,7 @@ from featavg.robustness.attacks.field import Field, whole_rows
 from featavg.robustness.attacks.protocol import Attackable
 from featavg.robustness.attacks.two_layer import field_of
 from featavg.robustness.attacks.witnesses import push_over
-from featavg.robustness.bracket import RadiusBracket
+from featavg.robustness.bracket import RadiusBracket, shown_distances
 from featavg.robustness.question import Norm, Question, Readout, ask
 from featavg.threads import one_thread
 
@@ -82,7 +82,8 @@ class Attack(ABC):
         points = np.where(safe.any(axis=1, keepdims=True), field.points(safe), question.x)
         # The search is not believed: what the question itself does not call fooled is no witness.
         found = whole & question.fooled(points)
-        upper = np.where(found, question.distances(points), np.inf)
+        upper = shown_distances(question, np.where(found[:, None], points, np.nan))
+        found = np.isfinite(upper)
         beyond = field.inside(safe * (1 + BEYOND))
         tied = found & (np.abs(field.margins(beyond)) <= field.tie(beyond))
         said = counted("ended in a tie", tied) + counted("not confirmed", whole & ~found)

@@ -10,6 +10,7 @@ from featavg.errors import InputError
 from featavg.robustness.attacks.base import Attack
 from featavg.robustness.attacks.protocol import Attackable
 from featavg.robustness.bracket import RadiusBracket
+from featavg.robustness.status import status_of
 
 
 def best_of(*brackets: RadiusBracket, **named: RadiusBracket) -> RadiusBracket:
@@ -33,23 +34,23 @@ def best_of(*brackets: RadiusBracket, **named: RadiusBracket) -> RadiusBracket:
     upper = uppers.min(axis=0)
     nearest = uppers.argmin(axis=0)
     lower = np.max([bracket.lower for bracket in every], axis=0)
-    exact = np.any([[s == "exact" for s in bracket.status] for bracket in every], axis=0)
     wins = [
         f"best of: {name} at {count} of {len(each)} points"
         for i, name in enumerate(entries)
         if (count := int(np.count_nonzero((winner == i) & np.isfinite(upper))))
     ]
     # Proofs are about all points at once, so they are kept only if they prove every lower bound that is returned.
-    kept = [bracket.proofs for bracket in every if bracket.proofs and np.array_equal(bracket.lower, lower)]
+    kept = [bracket for bracket in every if bracket.proofs is not None and np.array_equal(bracket.lower, lower)]
     flags = dict.fromkeys(flag for bracket in every for flag in bracket.flags)
     return RadiusBracket(
         lower=np.minimum(lower, upper),
         upper=upper,
         witness=np.stack([bracket.witness for bracket in every])[nearest, each],
-        status=tuple(_status(*ends) for ends in zip(exact, lower, upper, strict=True)),
+        status=status_of(np.minimum(lower, upper), upper),
         question=every[0].question,
         flags=(*flags, *wins),
-        proofs=kept[0] if kept else None,
+        proofs=kept[0].proofs if kept else None,
+        certificates=kept[0].certificates if kept else (),
     )
 
 
@@ -59,11 +60,3 @@ def attack_all(question: Attackable, attacks: Mapping[str, Attack]) -> dict[str,
         raise InputError(f"attack_all needs one or more named attacks, none of them called best, got {list(attacks)}")
     found = {name: attack.on(question) for name, attack in attacks.items()}
     return {**found, "best": best_of(**found)}
-
-
-def _status(exact: bool, lower: float, upper: float) -> str:
-    if exact:
-        return "exact"
-    if np.isinf(upper):
-        return "certificate only"
-    return "open: bounds of different methods" if lower > 0 else "attack only"

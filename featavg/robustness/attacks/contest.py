@@ -18,6 +18,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from featavg.arrays import Array, Bools, Ints
+from featavg.model import Grouped
 from featavg.robustness.question import Question
 
 
@@ -85,19 +86,19 @@ def contest_of(question: Question) -> Contest:
     """
     network, y = question.network, question.y
     shares, constants = network.second, network.output_bias
-    soft = question.readout == "summed-probabilities"
+    soft = question.readout.name == "summed-probabilities"
     if network.output_count == 1:
         shares, constants = np.vstack([shares, np.zeros_like(shares)]), np.append(constants, 0.0)
         sides = np.array([1, -1])
-    elif question.readout == "argmax":
+    elif question.readout.name == "argmax":
         own = y[:, None] == np.arange(len(shares))
         other = ~own if question.rival is None else question.rival[:, None] == np.arange(len(shares))
         return Contest(shares, constants, own, other, soft)
     else:
-        assert network.class_labels is not None  # asked for when the question was
-        sides = np.sign(network.class_labels)
+        assert isinstance(question.readout, Grouped)
+        sides = 2 * question.readout.groups.codes - 1
         positive, negative = np.flatnonzero(sides > 0), np.flatnonzero(sides < 0)
-        if question.readout == "summed-logits":
+        if question.readout.name == "summed-logits":
             shares = np.stack([shares[positive].sum(axis=0), shares[negative].sum(axis=0)])
             constants = np.array([constants[positive].sum(), constants[negative].sum()])
             sides = np.array([1, -1])

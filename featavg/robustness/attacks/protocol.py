@@ -7,11 +7,16 @@ from typing import Protocol
 from numpy.typing import ArrayLike
 
 from featavg.arrays import Array, Bools, Ints
+from featavg.model import Readout
 from featavg.robustness.bracket import Asked
 
 
 class Attackable(Asked, Protocol):
     """A decision at labelled points, be it that of a two-layer or of a deep network: arrays in, arrays out."""
+
+    @property
+    def readout(self) -> Readout:
+        """How outputs become a decision."""
 
     @property
     def precision(self) -> str:

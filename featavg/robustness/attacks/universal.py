@@ -74,11 +74,11 @@ class UniversalDirection(Attack):
         if self.direction is None:
             return field.common_rays()
         question, y, axes = field.question, field.question.y[field.rows], field.question.x.shape[1]
-        if np.ndim(self.direction) == 1 and question.readout != "argmax":
+        if np.ndim(self.direction) == 1 and question.readout.name != "argmax":
             return [field.coordinates(y[:, None] * finite_vector(self.direction, "direction", axes))]
         given = finite_matrix(self.direction, "direction", columns=axes)
-        codes = y if question.readout == "argmax" else (y + 1) // 2
-        classes = 1 + int(codes.max(initial=0)) if question.readout == "argmax" else 2
+        codes = y if question.readout.name == "argmax" else (y + 1) // 2
+        classes = 1 + int(codes.max(initial=0)) if question.readout.name == "argmax" else 2
         if len(given) < classes:
             raise InputError(f"direction must have a row for each of {classes} classes, got {len(given)}")
         return [field.coordinates(given[codes])]

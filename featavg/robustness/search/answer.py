@@ -50,8 +50,19 @@ def answer(
         few, near = part(problem, again), None if within is None else within[again]
         guess = np.where(np.isfinite(found.witness[again]), found.witness[again], few.x)
         finer = propose(few, budget, lambda done, total: None, guess, True, near)
-        improve(found, confirm(few, finer, None, near), again, near)
+        improve(found, confirm(few, finer, agrees and _agrees_at(agrees, problem.x, again), near), again, near)
     return found
+
+
+def _agrees_at(agrees: Callable[[Array], Bools], x: Array, points: Ints) -> Callable[[Array], Bools]:
+    """The same test for some of the points."""
+
+    def test(moved: Array) -> Bools:
+        whole = x.copy()
+        whole[points] = moved
+        return agrees(whole)[points]
+
+    return test
 
 
 def is_exact(lower: Array, upper: Array) -> Bools:

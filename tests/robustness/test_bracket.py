@@ -11,8 +11,10 @@ import numpy as np
 import pytest
 
 from featavg.errors import InputError
-from featavg.robustness.checked_bracket import RadiusBracket, Status, StoredQuestion, load_bracket, status_of
+from featavg.robustness import RadiusBracket, Status, load_bracket
 from featavg.robustness.proof import Decision, Neurons, Problem, check, witness_distance
+from featavg.robustness.status import status_of
+from featavg.robustness.stored import StoredQuestion
 from tests.robustness.proof.provers import tight_proofs
 
 

@@ -1,0 +1,151 @@
+"""From a question to a bracket, alone or shared among processes."""
+
+from __future__ import annotations
+
+import multiprocessing
+import signal
+import time
+from collections.abc import Callable, Iterable
+from concurrent.futures import Executor, Future, ProcessPoolExecutor, as_completed
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from featavg.arrays import Array, Ints
+from featavg.errors import InputError
+from featavg.robustness.bracket import RadiusBracket, joined
+from featavg.robustness.proof.format import no_proofs
+from featavg.robustness.question import Question
+from featavg.robustness.search.answer import Answer, answer
+from featavg.robustness.search.budget import Budget
+from featavg.robustness.search.propose import INTERRUPTED, Progress
+from featavg.robustness.status import status_of
+from featavg.threads import one_thread
+
+# Points are dealt out in so many shares a worker, so that hard ones do not all wait for one.
+SHARES = 4
+
+
+@one_thread()
+def answered(
+    question: Question,
+    budget: Budget = Budget(),  # noqa: B008  (frozen)
+    workers: int = 1,
+    progress: Progress | None = None,
+    proofs: bool = True,
+    within: float | None = None,
+    executor: Executor | None = None,
+) -> RadiusBracket:
+    """Return the bracket that answers a question (`ask`); with `within` it decides that one radius only."""
+    if not isinstance(budget, Budget):
+        raise InputError(f"budget must be featavg.Budget(nodes=, seconds=, wall=), got {budget!r}")
+    if isinstance(workers, bool) or not isinstance(workers, int | np.integer) or workers < 1:
+        raise InputError(f"workers must be a whole number of processes, at least 1, got {workers!r}")
+    if not len(question.x):
+        raise InputError("x must hold at least one point, got an empty batch")
+    report = progress or _silent
+    if executor is not None:
+        whole = shared(executor, _cancel, question, budget, SHARES * int(workers), report, within)
+    elif workers > 1:
+        whole = in_processes(int(workers), question, budget, SHARES * int(workers), report, within)
+    else:
+        whole = found(question, budget, report, within)
+    return RadiusBracket(
+        whole.lower,
+        whole.upper,
+        whole.witness,
+        status_of(whole.lower, whole.upper),
+        question,
+        proofs=whole.proofs if proofs else None,
+        certificates=tuple(whole.certificates) if proofs else (),
+        reasons=tuple(whole.ended),
+    )
+
+
+def found(question: Question, budget: Budget, progress: Progress, within: float | None) -> Answer:
+    """The answer of one process."""
+    reach = None if within is None else reaches(question.x, within)
+    return answer(question.problem(), budget, progress, question.misclassified, None, reach)
+
+
+def reaches(x: Array, within: float) -> Array:
+    """A hair more than asked (point,), so that rounding cannot leave a proof short of the radius, be it 0."""
+    return np.maximum(within * (1.0 + 1e-9), 1e-12 * np.abs(x).max(axis=1, initial=1e-290))
+
+
+def shared(
+    executor: Executor,
+    stop: Callable[[Iterable[Future[Answer]]], None],
+    question: Question,
+    budget: Budget,
+    shares: int,
+    progress: Progress,
+    within: float | None,
+) -> Answer:
+    """The same answer from an executor; an interruption by the keyboard stops it with what is finished so far."""
+    count, pieces, done = len(question.x), [], 0
+    deadline = time.time() + budget.wall
+    running: dict[Future[Answer], Ints] = {}
+    try:
+        for part in np.array_split(np.arange(count), min(count, shares)):
+            running[executor.submit(_share, question.part(part), budget, deadline, within)] = part
+        for future in as_completed(running):
+            pieces.append((running[future], future.result()))
+            progress(done := done + len(running[future]), count)
+    except KeyboardInterrupt:
+        stop(running)
+    return _gathered(question, pieces)
+
+
+def in_processes(workers: int, *asked: Any) -> Answer:
+    """`shared` by processes of our own, which do not outlive an interruption."""
+    before = set(multiprocessing.active_children())
+    pool = ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("spawn"), initializer=_deaf)
+
+    def stop(running: Iterable[Future[Answer]]) -> None:
+        for child in set(multiprocessing.active_children()) - before:
+            child.terminate()
+
+    with pool:
+        return shared(pool, stop, *asked)
+
+
+def _cancel(running: Iterable[Future[Answer]]) -> None:
+    for future in running:
+        future.cancel()
+
+
+def _deaf() -> None:
+    """Leave interruptions by the keyboard to the process that started this one."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+@one_thread()
+def _share(question: Question, budget: Budget, deadline: float, within: float | None) -> Answer:
+    left = deadline - time.time()
+    if left <= 0:
+        return _nothing(question, f"budget of {budget.wall:g} wall seconds")
+    return found(question, replace(budget, wall=left), _silent, within)
+
+
+def _nothing(question: Question, why: str) -> Answer:
+    count = len(question.x)
+    unknown = np.full(question.x.shape, np.nan)
+    return Answer(np.zeros(count), np.full(count, np.inf), unknown, [why] * count, no_proofs(), [])
+
+
+def _gathered(question: Question, pieces: list[tuple[Ints, Answer]]) -> Answer:
+    """One answer of many; what is missing was interrupted."""
+    whole = _nothing(question, INTERRUPTED)
+    for share, piece in pieces:
+        whole.lower[share], whole.upper[share], whole.witness[share] = piece.lower, piece.upper, piece.witness
+        for i, why in zip(share.tolist(), piece.ended, strict=True):
+            whole.ended[i] = why
+        whole.certificates.extend(each for each in piece.certificates if each not in whole.certificates)
+    whole.proofs = joined([(share, piece.proofs) for share, piece in pieces])
+    return whole
+
+
+def _silent(done: int, total: int) -> None:
+    """No progress is shown."""

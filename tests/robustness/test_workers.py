@@ -1,0 +1,85 @@
+"""Points shared among processes, threads or nobody: the same brackets; interrupted, what is finished is returned."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from featavg import Budget, robust_radius
+from featavg.model import BinaryNetwork
+
+
+def random_binary(rng, neurons=8, axes=6):
+    return BinaryNetwork(*(rng.standard_normal(size) for size in ((neurons, axes), neurons, (1, neurons), 1)))
+
+
+@pytest.mark.parametrize("setting", [{}, {"box": (-9.0, 9.0)}])
+def test_processes_change_nothing(setting):
+    rng = np.random.default_rng(5)
+    network, x = random_binary(rng), rng.standard_normal((6, 6))
+    y = np.where(network.score(x) >= 0, 1, -1)
+    seen = []
+    tell = lambda done, total: seen.append((done, total))  # noqa: E731
+    shared = robust_radius(network, x, y, workers=2, progress=tell, **setting)
+    alone = robust_radius(network, x, y, **setting)
+    assert_allclose(shared.upper, alone.upper)
+    assert_allclose(shared.lower, alone.lower)
+    assert shared.verify().all()
+    assert shared[2:4].verify().all()
+    assert seen[-1] == (6, 6)
+
+
+def test_any_executor_will_do_and_infinite_radii_keep_their_certificates():
+    network = ([[1.0, 0.0], [0.0, 1.0]], [0.0, 0.0], [[1.0, 1.0]], [0.1])
+    with ThreadPoolExecutor(2) as threads:
+        found = robust_radius(network, [[1.0, 1.0], [2.0, 0.0], [-1.0, 5.0]], [1, 1, -1], executor=threads)
+    assert found.upper.tolist() == [np.inf, np.inf, 0.0]
+    assert set(found.status) == {"exact"}
+    assert found.verify().all()
+
+
+def test_a_wall_budget_is_for_all_points_together():
+    rng = np.random.default_rng(1)
+    network, x = random_binary(rng, 80, 40), rng.standard_normal((24, 40))
+    y = np.where(network.score(x) >= 0, 1, -1)
+    with ThreadPoolExecutor(1) as one:
+        found = robust_radius(network, x, y, executor=one, budget=Budget(seconds=5, wall=1e-3))
+    assert any("wall" in why for why in found.reasons)
+    assert found.verify().all()
+
+
+SLOW = """
+import sys, numpy as np, featavg as fa
+from featavg.model import BinaryNetwork
+if __name__ == "__main__":
+    rng = np.random.default_rng(0)
+    network = BinaryNetwork(*(rng.standard_normal(size) for size in ((400, 60), 400, (1, 400), 1)))
+    x = rng.standard_normal((16, 60))
+    tell = lambda done, total: print("working", done, flush=True)
+    print("begun", flush=True)
+    found = fa.robust_radius(network, x, network.predict(x), workers=int(sys.argv[1]), progress=tell)
+    print("returned", len(found), "interrupted" in found.reasons, found.verify().all(), flush=True)
+"""
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_an_interruption_ends_at_once_and_returns_what_is_finished(workers, tmp_path):
+    script = tmp_path / "slow.py"
+    script.write_text(SLOW)
+    run = subprocess.Popen(
+        [sys.executable, str(script), str(workers)], stdout=subprocess.PIPE, text=True, env=os.environ
+    )
+    assert run.stdout is not None
+    assert run.stdout.readline().strip() == "begun"
+    time.sleep(8.0)
+    run.send_signal(signal.SIGINT)
+    began = time.monotonic()
+    rest, _ = run.communicate(timeout=60)
+    assert rest.splitlines()[-1] == "returned 16 True True"
+    assert time.monotonic() - began < 15
