@@ -8,8 +8,11 @@ from .analysis import decompose_weights as decompose_weights
 from .analysis import derivative_balance as derivative_balance
 from .analysis import equivalent_weights as equivalent_weights
 from .analysis import gradient_norms as gradient_norms
+from .analysis import kkt_residuals as kkt_residuals
 from .analysis import normalized_margin as normalized_margin
 from .analysis import reconstruct as reconstruct
+from .analysis import smoothed_margin as smoothed_margin
+from .analysis import stable_rank as stable_rank
 from .data import ClusterData as ClusterData
 from .data import Dataset as Dataset
 from .data import Labels as Labels
@@ -62,10 +65,20 @@ from .robustness import robust_radius as robust_radius
 from .robustness import targeted_radius as targeted_radius
 from .robustness import verify_bracket_file as verify_bracket_file
 from .training import Adam as Adam
+from .training import CrossEntropy as CrossEntropy
+from .training import Exponential as Exponential
 from .training import GradientDescent as GradientDescent
 from .training import GradientFlow as GradientFlow
+from .training import Logistic as Logistic
+from .training import LossBasedDescent as LossBasedDescent
+from .training import MomentumDescent as MomentumDescent
+from .training import NormalizedDescent as NormalizedDescent
+from .training import Rule as Rule
+from .training import SignDescent as SignDescent
+from .training import SpectralDescent as SpectralDescent
 from .training import Trajectory as Trajectory
 from .training import every as every
 from .training import train as train
+from .training import train_many as train_many
 
 __version__: str

@@ -17,4 +17,8 @@ from featavg.analysis.decomposition import reconstruct as reconstruct
 from featavg.analysis.dynamics import activation_stability as activation_stability
 from featavg.analysis.dynamics import derivative_balance as derivative_balance
 from featavg.analysis.dynamics import gradient_norms as gradient_norms
-from featavg.analysis.dynamics import normalized_margin as normalized_margin
+from featavg.analysis.kkt import KKTResiduals as KKTResiduals
+from featavg.analysis.kkt import kkt_residuals as kkt_residuals
+from featavg.analysis.margins import normalized_margin as normalized_margin
+from featavg.analysis.margins import smoothed_margin as smoothed_margin
+from featavg.analysis.margins import stable_rank as stable_rank

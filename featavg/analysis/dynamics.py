@@ -1,4 +1,4 @@
-"""What happens during training: activations, balance of the loss derivatives, margins, gradients."""
+"""What happens during training: activations, balance of the loss derivatives, gradients."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from scipy.special import expit
 
 from featavg.arrays import Array
 from featavg.model import Network
-from featavg.training import Trajectory
-from featavg.training.losses import LOSSES
+from featavg.training import LOSSES, Trajectory
 
 
 def activation_stability(trajectory: Trajectory) -> tuple[Array, Array]:
@@ -36,12 +35,6 @@ def _spread(trajectory: Trajectory, t: int) -> float:
         derivative = LOSSES["cross-entropy"].derivative(network.outputs(data.x), data.cluster)
         slopes = -derivative[np.arange(len(data)), data.cluster]
     return float(slopes.max() / max(slopes.min(), np.finfo(np.float64).tiny))
-
-
-def normalized_margin(network: Network, x: ArrayLike, target: ArrayLike) -> float:
-    """min_i margin_i / ‖(W, b)‖: the margin of the network scaled to norm 1 (its first layer is 1-homogeneous)."""
-    size = np.sqrt((network.weights**2).sum() + (network.biases**2).sum())
-    return float(network.margins(x, target).min() / size)
 
 
 def gradient_norms(network: Network, x: ArrayLike) -> Array:

@@ -6,7 +6,7 @@ import io
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -89,7 +89,7 @@ def _described(network: Network) -> dict[str, Any]:
         "name": readout.name,
         "labels": readout.labels.tolist(),
         "groups": None if groups is None else groups.values.tolist(),
-        "activation": {"power": activation.power, "leak": activation.leak},
+        "activation": asdict(activation),
         "coordinates": network.coordinates,
     }
 
@@ -107,7 +107,7 @@ def _unpacked(arrays: dict[str, Any]) -> Network:
     described = _from_bytes(arrays["described"])
     depth = sum(name.startswith("weights_") for name in arrays)
     layers = tuple(Layer(arrays[f"weights_{i}"], arrays[f"biases_{i}"]) for i in range(1, depth + 1))
-    activation = Activation(int(described["activation"]["power"]), float(described["activation"]["leak"]))
+    activation = Activation(**described["activation"])
     return Network(layers, _readout(described), activation, _coordinates(described))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -98,8 +99,9 @@ class Network:
     def outputs(self, x: ArrayLike) -> Array:
         """F (sample, output)."""
         z = self.preactivations(x)
-        for layer in self.layers[1:]:
-            z = layer(self.activation.value(z))
+        for below, layer in pairwise(self.layers):
+            sizes = np.linalg.norm(below.weights, axis=1) if self.activation.normalized else None
+            z = layer(self.activation.value(z, sizes))
         return z
 
     def probabilities(self, x: ArrayLike) -> Array:
@@ -146,15 +148,31 @@ class Network:
         >>> network.degree(), network.degree(("weights", "biases", "second")), network.degree(("weights",))
         (1, 2, None)
         """
-        chosen = _layer_names(trained, len(self.layers))
+        chosen = self.block_names(trained)
         degree = 0
         for number, layer in enumerate(self.layers, start=1):
-            grown = self.activation.power * degree + (f"weights_{number}" in chosen)
+            below = f"weights_{number - 1}" in chosen
+            grown = self.activation.degree(degree, below) + (f"weights_{number}" in chosen)
             moves = f"biases_{number}" in chosen
             if (layer.biases.any() or moves) and moves != grown:
                 return None
             degree = grown
         return degree
+
+    def block_names(self, trained: Collection[str]) -> set[str]:
+        """Names of parameters as weights_l and biases_l: weights and biases are those of the first layer.
+
+        >>> sorted(Network((Layer(np.eye(1), np.ones(1)), Layer(np.eye(1), np.zeros(1)))).block_names(["second"]))
+        ['weights_2']
+        """
+        last = len(self.layers)
+        short = {"weights": "weights_1", "biases": "biases_1", "second": "weights_2", "output_bias": f"biases_{last}"}
+        known = {f"{kind}_{number}" for kind in ("weights", "biases") for number in range(1, last + 1)}
+        chosen = {short.get(name, name) for name in trained}
+        wrong = sorted(chosen - known)
+        if wrong:
+            raise InputError(f"trained parameters are {', '.join(sorted(known))}, got {wrong[0]!r}")
+        return chosen
 
     def changed(
         self,
@@ -217,16 +235,6 @@ def _fitting(layers: tuple[Layer, ...]) -> tuple[Layer, ...]:
         columns = len(found[-1].weights) if found else None
         found.append(layer(given.weights, given.biases, f"weights_{number}", f"biases_{number}", columns))
     return tuple(found)
-
-
-def _layer_names(trained: Collection[str], depth: int) -> set[str]:
-    short = {"weights": "weights_1", "biases": "biases_1", "second": "weights_2", "output_bias": f"biases_{depth}"}
-    known = {f"{kind}_{number}" for kind in ("weights", "biases") for number in range(1, depth + 1)}
-    chosen = {short.get(name, name) for name in trained}
-    wrong = sorted(chosen - known)
-    if wrong:
-        raise InputError(f"trained parameters are {', '.join(sorted(known))}, got {wrong[0]!r}")
-    return chosen
 
 
 def _binary(readout: Readout) -> str:

@@ -17,7 +17,7 @@ import numpy as np
 
 from featavg.arrays import Array, Ints
 from featavg.model import MulticlassNetwork, Network
-from featavg.training.losses import LOSSES
+from featavg.training import LOSSES
 
 BATCH = 128
 # A bias moves as a weight of a constant input of this size; a larger one would force smaller steps on all weights.

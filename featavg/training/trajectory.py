@@ -2,48 +2,73 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
 from featavg.arrays import Array, Bools
 from featavg.data import Dataset
-from featavg.model import Network
+from featavg.model import Layer, Network
+from featavg.training.losses import Loss
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Trajectory:
     """The saved moments of a training run.
 
-    In coefficient space w_r(t) = w_r(0) + Σ_i C_ir(t) x_i, and weights are computed when asked for; a primal run
-    stores the weights and has no coefficients.
+    In coefficient space w_r(t) = s_r(t) w_r(0) + Σ_i C_ir(t) x_i, and weights are computed when asked for; s is 1
+    unless weights decay or are normalised. A dense run stores the weights and has no coefficients.
     """
 
     initial: Network
     data: Dataset
+    loss: Loss
     steps: Array  # (time,)  steps made until each saved moment
     times: Array  # (time,)  Σ η until then
-    log_losses: Array  # (time,)
-    margins: Array  # (time, sample)
-    coefficients: Array | None  # (time, sample, neuron)  C
-    stored_weights: Array | None  # (time, neuron, axis)  of a primal run
-    biases: Array  # (time, neuron)
+    moments: Mapping[str, Sequence[Array]]  # (time,) of the trained parameters, as the engine held them
+    holds_coefficients: bool  # whether the first layer is [s | C] (time, neuron, 1 + sample), or W (time, neuron, axis)
+    outputs: Sequence[Array] | None  # (time,) of F (sample, output), where training came by them
     status: str  # finished, or why it ended early
+    sample_weight: Array | None = None  # (sample,)  of mean 1
+
+    @property
+    def log_losses(self) -> Array:
+        """log L on all training points: (time,)."""
+        return self._evaluations[0]
 
     @property
     def losses(self) -> Array:
-        """Mean training loss: (time,)."""
+        """The training loss: (time,)."""
         return np.exp(self.log_losses)
+
+    @property
+    def margins(self) -> Array:
+        """By how much each training point is on its side: (time, sample)."""
+        return self._evaluations[1]
+
+    @cached_property
+    def coefficients(self) -> Array | None:
+        """C (time, sample, neuron) of a run in coefficient space."""
+        if not (self.holds_coefficients and "weights_1" in self.moments):
+            return None
+        return np.swapaxes(np.array([block[:, 1:] for block in self.moments["weights_1"]], dtype=np.float64), 1, 2)
+
+    @property
+    def biases(self) -> Array:
+        """b(t) of the first layer: (time, neuron)."""
+        stored = self.moments.get("biases_1", [self.initial.biases] * len(self))
+        return np.array(stored, dtype=np.float64)
 
     def weights_at(self, t: int) -> Array:
         """W at the t-th saved moment: (neuron, axis)."""
         if "weights" in self.__dict__:  # all of them have been asked for before
             return self.weights[t]
-        if self.coefficients is not None:
-            return self.initial.weights + self.coefficients[t].T @ self.data.x
-        assert self.stored_weights is not None
-        return self.stored_weights[t]
+        if "weights_1" not in self.moments:
+            return self.initial.weights
+        block = self.moments["weights_1"][t].astype(np.float64, copy=False)
+        return block[:, :1] * self.initial.weights + block[:, 1:] @ self.data.x if self.holds_coefficients else block
 
     @cached_property
     def weights(self) -> Array:
@@ -57,7 +82,14 @@ class Trajectory:
 
     def at(self, t: int) -> Network:
         """Return the network of the t-th saved moment."""
-        return self.initial.changed(weights=self.weights_at(t), biases=self.biases[t])
+        layers = [Layer(self.weights_at(t), self._block("biases_1", t, self.initial.biases))]
+        for number, layer in enumerate(self.initial.layers[1:], start=2):
+            weights = self._block(f"weights_{number}", t, layer.weights)
+            layers.append(Layer(weights, self._block(f"biases_{number}", t, layer.biases)))
+        return replace(self.initial, layers=tuple(layers))
+
+    def _block(self, name: str, t: int, initial: Array) -> Array:
+        return self.moments[name][t] if name in self.moments else initial
 
     @property
     def final(self) -> Network:
@@ -70,3 +102,11 @@ class Trajectory:
 
     def __len__(self) -> int:
         return len(self.times)
+
+    @cached_property
+    def _evaluations(self) -> tuple[Array, Array]:
+        target = self.loss.targets(self.initial, self.data)
+        outputs = self.outputs or [self.at(t).outputs(self.data.x) for t in range(len(self))]
+        log_losses, margins = zip(*[self.loss.measure(f, target) for f in outputs], strict=True)
+        totals = [self.loss.total(each, self.sample_weight) for each in log_losses]
+        return np.array(totals, dtype=np.float64), np.array(margins, dtype=np.float64)

@@ -94,10 +94,10 @@ def test_a_rotation_changes_no_part() -> None:
     close(rotated.noise, straight.noise)
 
 
-def test_a_primal_run_is_decomposed_by_least_squares() -> None:
+def test_a_dense_run_is_decomposed_by_least_squares() -> None:
     data = sample_clusters(clusters=4, samples=40, seed=0)
     network = BinaryNetwork.random(data, 2, seed=1)
-    primal, dual = (train(network, data, RULE, path=path) for path in ("primal", "coefficients"))
+    primal, dual = (train(network, data, RULE, engine=engine) for engine in ("dense", "gram"))
     assert primal.coefficients is None
     close(decompose(primal, data).feature, decompose(dual, data).feature)
 

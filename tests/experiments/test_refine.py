@@ -226,7 +226,7 @@ def test_early_and_late_parts_of_weights_are_put_together() -> None:
     data = sample_clusters(10, 30, 60, noise=config.noise, seed=1002)
     start = MulticlassNetwork.random(data, 1, seed=NETWORK_SEED + 1002)
     rule = GradientDescent(steps=200, step_size=config.rate / 30)
-    run = train(start, data, rule, save_at=[5, 200], path="coefficients")
+    run = train(start, data, rule, save_at=[5, 200], engine="gram")
     made = [run.coefficients[1 + t].T for t in range(2)]  # type: ignore[index]
     feature, noise = ([c @ part for c in made] for part in (data.x - data.noise, data.noise))
     weights = feature[1] / np.linalg.norm(feature[1]) + noise[0] / np.linalg.norm(feature[0])

@@ -15,12 +15,14 @@ from featavg import (
     GradientDescent,
     GradientFlow,
     InputError,
+    LossBasedDescent,
+    MomentumDescent,
     MulticlassNetwork,
     sample_clusters,
     train,
 )
 from featavg.data import Dataset
-from featavg.training.train import _batches
+from featavg.training.batches import batches
 
 
 @pytest.fixture(scope="module")
@@ -72,7 +74,8 @@ def test_a_flow_out_of_steps_says_so_and_keeps_where_it_came(data: Dataset) -> N
 @pytest.mark.parametrize(("kind", "biases"), [(BinaryNetwork, True), (BinaryNetwork, False), (MulticlassNetwork, True)])
 def test_adam_is_that_of_torch(data: Dataset, kind: Any, biases: bool) -> None:
     network = kind.random(data, 2, seed=2, scale=1e-2)
-    run = train(network, data, Adam(steps=100, step_size=3e-3, decay=(0.8, 0.95), train_biases=biases))
+    rule = Adam(steps=100, step_size=3e-3, decay=(0.8, 0.95))
+    run = train(network, data, rule, trained=("weights", "biases") if biases else ("weights",))
     weights = torch.tensor(network.weights, requires_grad=True)
     hidden = torch.tensor(network.biases, requires_grad=biases)
     optimiser = torch.optim.Adam([weights, hidden] if biases else [weights], lr=3e-3, betas=(0.8, 0.95))
@@ -94,15 +97,15 @@ def test_adam_is_that_of_torch(data: Dataset, kind: Any, biases: bool) -> None:
 def test_a_batch_of_all_points_is_full_batch(data: Dataset, batch_size: int) -> None:
     network = BinaryNetwork.random(data, 2, seed=2)
     full = train(network, data, GradientDescent(steps=50))
-    batch = train(network, data, GradientDescent(steps=50, batch_size=batch_size))
+    batch = train(network, data, GradientDescent(steps=50), batch_size=batch_size)
     assert_allclose(batch.final.weights, full.final.weights, rtol=0, atol=1e-12)
 
 
 @pytest.mark.parametrize(("samples", "batch_size"), [(30, 10), (30, 7), (5, 4)])
 def test_an_epoch_visits_no_point_twice_and_drops_the_last_incomplete_batch(samples: int, batch_size: int) -> None:
-    batches = _batches(samples, GradientDescent(batch_size=batch_size))
+    found = batches(samples, batch_size, seed=0)
     whole = samples // batch_size
-    epochs = [np.concatenate([next(batches) for _ in range(whole)]) for _ in range(3)]  # type: ignore[misc]
+    epochs = [np.concatenate([next(found) for _ in range(whole)]) for _ in range(3)]
     for epoch in epochs:
         assert len(np.unique(epoch)) == len(epoch) == whole * batch_size
     assert not np.array_equal(epochs[0], epochs[1])  # each epoch in a fresh order
@@ -110,7 +113,7 @@ def test_an_epoch_visits_no_point_twice_and_drops_the_last_incomplete_batch(samp
 
 def test_small_batches_learn_and_repeat_by_seed(data: Dataset) -> None:
     network = BinaryNetwork.random(data, 2, seed=2)
-    runs = [train(network, data, GradientDescent(steps=60, batch_size=8, batch_seed=seed)) for seed in (0, 0, 1)]
+    runs = [train(network, data, GradientDescent(steps=60), batch_size=8, seed=seed) for seed in (0, 0, 1)]
     np.testing.assert_array_equal(runs[0].final.weights, runs[1].final.weights)
     assert np.abs(runs[0].final.weights - runs[2].final.weights).max() > 0
     assert runs[0].losses[-1] < 0.5 * runs[0].losses[0]
@@ -122,7 +125,9 @@ def test_small_batches_learn_and_repeat_by_seed(data: Dataset) -> None:
         (lambda: GradientDescent(steps=0), "steps must be positive, got 0"),
         (lambda: GradientDescent(step_size=-1.0), "step_size must be positive, got -1.0"),
         (lambda: GradientDescent(step_size=np.inf), "step_size must be positive, got inf"),
-        (lambda: GradientDescent(batch_size=0), "batch_size must be positive, got 0"),
+        (lambda: GradientDescent(weight_decay=-1.0), "weight_decay must not be negative, got -1.0"),
+        (lambda: MomentumDescent(momentum=1.0), r"momentum must lie in \[0, 1\), got 1.0"),
+        (lambda: LossBasedDescent(log_loss=-np.inf), "log_loss must be the finite logarithm of a loss, got -inf"),
         (lambda: GradientFlow(time=np.nan), "time must be positive, got nan"),
         (lambda: GradientFlow(time=1.0, accuracy=0.0), "accuracy must be positive, got 0"),
         (lambda: Adam(step_size=0.0), "step_size must be positive, got 0.0"),

@@ -1,4 +1,4 @@
-"""Three ways to train agree to the last digits, and what cannot be trained is refused in one sentence."""
+"""Two engines and autograd agree to the last digits, and what cannot be trained is refused in one sentence."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from featavg import (
     InputError,
     MulticlassNetwork,
     Points,
+    SignDescent,
     Trajectory,
     every,
     sample_clusters,
@@ -26,8 +27,9 @@ from featavg import (
 )
 from featavg.arrays import Array
 from featavg.data import Dataset
-from featavg.training import DivergenceWarning
+from featavg.training import CrossEntropy, DivergenceWarning
 
+ENGINES: Any = ("gram", "dense")
 SAVED = [0, 1, 7, 100, 500, 1000]
 CASES = [
     (BinaryNetwork, "logistic", True),
@@ -44,15 +46,21 @@ def data() -> Dataset:
     return sample_clusters(clusters=4, dim=300, samples=80, positive=1, coordinates="ambient", seed=3)
 
 
+def trained(biases: bool) -> tuple[str, ...]:
+    return ("weights", "biases") if biases else ("weights",)
+
+
 def close(left: Array, right: Array, tolerance: float = 1e-9) -> None:
     assert_allclose(left, right, rtol=0, atol=tolerance * np.abs(right).max())
 
 
-def torch_weights(network: Any, data: Dataset, rule: GradientDescent) -> tuple[Array, Array]:
+def torch_weights(
+    network: Any, data: Dataset, rule: GradientDescent, name: str, train_biases: bool
+) -> tuple[Array, Array]:
     """Weights (time, neuron, axis) and biases at the saved times, by autograd."""
     x, y, fine = torch.tensor(data.x), torch.tensor(data.y), torch.tensor(data.cluster)
     weights = torch.tensor(network.weights, requires_grad=True)
-    biases = torch.tensor(network.biases, requires_grad=bool(rule.train_biases))
+    biases = torch.tensor(network.biases, requires_grad=train_biases)
     second = torch.tensor(network.second)
     optimiser = torch.optim.SGD([p for p in (weights, biases) if p.requires_grad], lr=rule.eta(data))
     saved = []
@@ -60,13 +68,11 @@ def torch_weights(network: Any, data: Dataset, rule: GradientDescent) -> tuple[A
         if step in SAVED:
             saved.append((weights.detach().numpy().copy(), biases.detach().numpy().copy()))
         outputs = torch.relu(x @ weights.T + biases) @ second.T
-        if rule.loss == "cross-entropy":
+        if name == "cross-entropy":
             loss = torch.nn.functional.cross_entropy(outputs, fine)
         else:
             exponent = -y * outputs[:, 0]
-            loss = (
-                torch.exp(exponent) if rule.loss == "exponential" else torch.nn.functional.softplus(exponent)
-            ).mean()
+            loss = (torch.exp(exponent) if name == "exponential" else torch.nn.functional.softplus(exponent)).mean()
         optimiser.zero_grad()
         loss.backward()
         optimiser.step()
@@ -76,9 +82,10 @@ def torch_weights(network: Any, data: Dataset, rule: GradientDescent) -> tuple[A
 @pytest.mark.parametrize(("kind", "loss", "biases"), CASES)
 def test_coefficients_weights_and_autograd_walk_one_path(data: Dataset, kind: Any, loss: Any, biases: bool) -> None:
     network = kind.random(data, 3, seed=4)
-    rule = GradientDescent(steps=1000, step_size=2e-3, loss=loss, train_biases=biases)
-    runs = [train(network, data, rule, save_at=SAVED, path=path) for path in ("coefficients", "primal")]
-    weights, hidden = torch_weights(network, data, rule)
+    rule = GradientDescent(steps=1000, step_size=2e-3)
+    options = {"loss": loss, "trained": trained(biases), "save_at": SAVED}
+    runs = [train(network, data, rule, engine=engine, **options) for engine in ENGINES]
+    weights, hidden = torch_weights(network, data, rule, loss, biases)
     for run in runs:
         assert run.status == "finished"
         assert run.steps.tolist() == SAVED
@@ -93,8 +100,8 @@ def test_coefficients_weights_and_autograd_walk_one_path(data: Dataset, kind: An
 @pytest.mark.parametrize(("kind", "loss", "biases"), CASES[::2])
 def test_float32_stays_close(data: Dataset, kind: Any, loss: Any, biases: bool) -> None:
     network = kind.random(data, 3, seed=4)
-    rule = GradientDescent(steps=300, loss=loss, train_biases=biases)
-    fine, rough = (train(network, data, rule, dtype=dtype).final.weights for dtype in (np.float64, np.float32))
+    rule, options = GradientDescent(steps=300), {"loss": loss, "trained": trained(biases)}
+    fine, rough = (train(network, data, rule, dtype=d, **options).final.weights for d in (np.float64, np.float32))
     close(rough, fine, 1e-3)
     assert np.abs(rough - fine).max() > 1e-9 * np.abs(fine).max()  # it was float32 indeed
 
@@ -103,7 +110,7 @@ def test_more_points_than_axes_need_no_gram_matrix() -> None:
     data = sample_clusters(clusters=3, dim=20, samples=90, seed=0)
     network = BinaryNetwork.random(data, 2, seed=1, scale=1e-3)
     rule = GradientDescent(steps=200, step_size=1e-2)
-    left, right = (train(network, data, rule, path=path) for path in ("coefficients", "auto"))
+    left, right = (train(network, data, rule, engine=engine) for engine in ("gram", "auto"))
     assert right.coefficients is None
     close(left.final.weights, right.final.weights)
 
@@ -150,12 +157,12 @@ class TestEquivariance:
 OVERLAPPING = sample_clusters(clusters=4, dim=60, samples=50, noise=6.0, coordinates="ambient", seed=0)
 
 
-@pytest.mark.parametrize("path", ["coefficients", "primal"])
-def test_divergence_is_told_once_and_the_run_up_to_there_is_kept(path: Any) -> None:
+@pytest.mark.parametrize("engine", ENGINES)
+def test_divergence_is_told_once_and_the_run_up_to_there_is_kept(engine: Any) -> None:
     network = BinaryNetwork.random(OVERLAPPING, 3, seed=4)
-    rule = GradientDescent(steps=200, step_size=0.2, loss="exponential")
+    rule = GradientDescent(steps=200, step_size=0.2)
     with pytest.warns(DivergenceWarning, match="diverged at step .*; the trajectory up to there is kept") as caught:
-        run = train(network, OVERLAPPING, rule, save_at=every(1), path=path)
+        run = train(network, OVERLAPPING, rule, loss="exponential", save_at=every(1), engine=engine)
     assert len(caught) == 1
     assert caught[0].filename == __file__
     assert run.status.startswith("diverged at step")
@@ -164,12 +171,12 @@ def test_divergence_is_told_once_and_the_run_up_to_there_is_kept(path: Any) -> N
     assert np.isfinite(run.log_losses).all()
 
 
-@pytest.mark.parametrize("path", ["coefficients", "primal"])
-def test_a_run_that_leaves_the_numbers_between_two_saved_moments_has_diverged(path: Any) -> None:
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_run_that_leaves_the_numbers_between_two_saved_moments_has_diverged(engine: Any) -> None:
     network = BinaryNetwork.random(OVERLAPPING, 3, seed=4)
-    rule = GradientDescent(steps=500, step_size=0.2, loss="exponential")
+    rule = GradientDescent(steps=500, step_size=0.2)
     with pytest.warns(DivergenceWarning):
-        run = train(network, OVERLAPPING, rule, save_at=[], path=path)
+        run = train(network, OVERLAPPING, rule, loss="exponential", save_at=[], engine=engine)
     assert (len(run), run.steps[-1]) == (1, 0)
 
 
@@ -180,10 +187,10 @@ def test_a_healthy_run_warns_of_nothing(data: Dataset) -> None:
 
 
 def test_progress_is_told_at_every_saved_moment(data: Dataset) -> None:
-    seen: list[tuple[float, float]] = []
+    seen: list[tuple[float, str]] = []
     rule = GradientDescent(steps=10)
     train(BinaryNetwork.random(data), data, rule, save_at=every(4), progress=lambda *p: seen.append(p))
-    assert seen == [(0, 10), (4, 10), (8, 10), (10, 10)]
+    assert seen == [(0.25, "step 0"), (0.5, "step 4"), (0.75, "step 8"), (1.0, "step 10")]
 
 
 @pytest.mark.parametrize(
@@ -192,11 +199,20 @@ def test_progress_is_told_at_every_saved_moment(data: Dataset) -> None:
         ({"save_at": [11]}, r"save_at must lie in 0 ... 10, got 0.0 ... 11.0"),
         ({"save_at": [-1]}, "save_at must lie in"),
         ({"save_at": [np.nan]}, "save_at must lie in"),
-        ({"path": "dual"}, "path must be auto, coefficients or primal, got 'dual'"),
+        ({"engine": "dual"}, "engine must be auto, gram or dense, got 'dual'"),
         ({"dtype": np.longdouble}, "dtype must be float64 or float32, got"),
-        ({"rule": GradientDescent(loss="cross-entropy")}, "is trained with logistic or exponential loss"),
-        ({"rule": GradientDescent(batch_size=5), "path": "coefficients"}, "batches and Adam move the weights"),
-        ({"rule": GradientFlow(time=1.0), "path": "primal"}, "GradientFlow runs in coefficient space only"),
+        ({"loss": "cross-entropy"}, "is trained with logistic or exponential loss, got 'cross-entropy'"),
+        ({"loss": CrossEntropy()}, "one output is trained with logistic or exponential loss, got CrossEntropy"),
+        ({"rule": Adam(), "engine": "gram"}, "Adam needs coordinates, which engine='gram' does not hold"),
+        ({"rule": SignDescent(), "engine": "gram"}, "SignDescent needs coordinates, which engine='gram' does not hold"),
+        ({"perturb": lambda at, rows: data.x, "engine": "gram"}, "needs inputs, which engine='gram' does not hold"),
+        ({"trained": ["third"]}, "trained parameters are biases_1, .*, got 'third'"),
+        ({"trained": []}, "trained must name at least one block"),
+        ({"batch_size": 0}, "batch_size must be positive, got 0"),
+        ({"average": "all"}, "average must be None or 'second half', got 'all'"),
+        ({"rule": GradientFlow(time=1.0), "average": "second half"}, "means over steps say nothing of GradientFlow"),
+        ({"sample_weight": np.ones(3)}, "sample_weight must be a vector of length 80"),
+        ({"sample_weight": -np.ones(80)}, "sample_weight must not be negative"),
     ],
 )
 def test_an_impossible_request_is_refused(data: Dataset, options: dict[str, Any], complaint: str) -> None:
@@ -209,9 +225,9 @@ def test_what_is_no_data_to_train_on_is_refused(data: Dataset) -> None:
     network = BinaryNetwork.random(data)
     x = data.x.copy()
     x[3, 5] = np.nan
-    for path in ("coefficients", "primal"):
+    for engine in ENGINES:
         with pytest.raises(InputError, match="x must be finite, got 1 NaN"):
-            train(network, Points(x, data.y, data.cluster), path=path)  # type: ignore[arg-type]
+            train(network, Points(x, data.y, data.cluster), engine=engine)
     with pytest.raises(InputError, match="at least one point, got none"):
         train(network, Points(x[:0], data.y[:0], data.cluster[:0]))
     with pytest.raises(InputError, match="x must have 300 columns, got 7"):
@@ -227,6 +243,8 @@ def test_compact_data_refuse_what_has_no_meaning_there(data: Dataset) -> None:
     network = BinaryNetwork.random(compact)
     with pytest.raises(InputError, match="Adam depends on the coordinates and has no meaning in compact ones"):
         train(network, compact, Adam())
+    with pytest.raises(InputError, match="SignDescent depends on the coordinates and has no meaning in compact ones"):
+        train(network, compact, SignDescent())
     with pytest.raises(InputError, match="network and data must share coordinates, got compact and ambient"):
         train(network, data)
     with pytest.raises(InputError, match="stored in part and cannot be trained on"):

@@ -93,13 +93,10 @@ def measure(config: Config, seed: int, progress: Progress) -> dict[str, Any]:
     """Follow the gradient flow, which steps of d⁻² are to many digits, up to time 1."""
     data = sample_clusters(config.clusters, config.dim, config.samples, reserve=2 * config.clusters, seed=seed)
 
-    def tell(done: float, total: float) -> None:
-        progress(np.searchsorted(config.times, done, side="right") / config.moments, f"time {done:.1e}")
-
     flow = GradientFlow(time=1.0, accuracy=config.accuracy)
     # float32: 2 GB of points are read twice a step, and cosines are wanted to three digits.
     start = _start(config, data, seed)
-    trajectory = train(start, data, flow, save_at=list(config.times), dtype=np.float32, progress=tell)
+    trajectory = train(start, data, flow, save_at=list(config.times), dtype=np.float32, progress=progress)
     network, feature = trajectory.final, decompose(trajectory, data).feature[1:]
     cosines, test = alignment(network, data.centers), data.resample(1000, seed=TEST_SEED + seed)
     same = network.neuron_class[:, None] == data.center_labels

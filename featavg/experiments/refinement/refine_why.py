@@ -94,7 +94,7 @@ def measure(config: Config, seed: int, case: str) -> dict[str, Any]:
     else:
         start, readout = BinaryNetwork.random(data, config.clusters // 2, seed=NETWORK_SEED + seed), "sign"
     rule = GradientDescent(steps=config.marks[-1], step_size=config.rate / config.dim)
-    trajectory = train(start, data, rule, save_at=config.marks, path="coefficients")
+    trajectory = train(start, data, rule, save_at=config.marks, engine="gram")
     row = _follow(trajectory, data, test, readout)
     early, _, new_noise, late = row["swaps"]
     used = row["points_used"]

@@ -58,7 +58,7 @@ def read(model: Any) -> Network:
 def write(network: Network, described: Mapping[str, str]) -> bytes:
     """The network as Gemm nodes with its activation between, float64; `described` travels as metadata."""
     helper, numpy_helper, onnx = _onnx().helper, _onnx().numpy_helper, _onnx()
-    if network.activation.power != 1:
+    if network.activation.power != 1:  # a normalised one is of a higher power too
         raise InputError(f"ONNX has no power of ReLU; write a network of power {network.activation.power} as .npz")
     nodes, arrays, before = [], [], "points"
     for number, layer in enumerate(network.layers, start=1):

@@ -1,0 +1,216 @@
+"""Exact steps of one size that look only at the points where a neuron is on or could soon be.
+
+Two layers, ReLU, a fixed second layer. Neurons that drive the outputs in the same direction are a team: they share one
+row of ∂L/∂Z up to a number wherever both are on. A team follows some of the points, at first all of them, and later
+those where one of its neurons is on or near it. With s_j the sign of ΔC_j, which a monotone loss never changes, the
+pre-activation of any other point rises by at most
+
+    Δz_i <= |(K_ij s_j)_+| · Σ_t η|G(t)|        (Cauchy-Schwarz)
+
+so there is a Σ_t η|G(t)| up to which none of them comes on. When it is spent, Z = Z(0) + C K is computed anew and the
+points are chosen again. Nothing is approximated.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from featavg.arrays import Array, Ints
+from featavg.training.engines.base import Groups
+from featavg.training.engines.team_step import add_heights, part_of, team_step, whole_gradient, whole_step, write_back
+
+# How much the coefficients may grow, relative to their size, before points are chosen anew: more means fewer choices
+# but more points to follow. Between 0.05 and 0.2 the time changes by less than a tenth.
+GROWTH = 0.1
+# How many steps to wait before the next attempt to choose.
+PATIENCE = 32
+# In multiplications of rows of K: an entry of a copy of a part of K, and a row of Z = Z(0) + C K per entry of K.
+COPY, REFRESH = 12.0, 1.0
+# The room for these copies: half of a cache, or they are slower than K itself.
+ROOM = 2**24
+# After how many more steps, relative to those made, it is looked again whether skipping zeros has become cheaper.
+LOOK = 1.0
+# How many rows of K are looked at together where a copy of all of it would leave the cache.
+ROWS = 64
+# How many multiplications of a dense product take as long as one of rows that are skipped where they are zero: 2 where
+# K has the cache to itself, and up to 4 where it shares it.
+DENSE_IS_FASTER = 4.0
+
+
+class Team:
+    """Neurons of one direction of the outputs, and the points at which they are followed."""
+
+    def __init__(self, rows: slice, columns: Array, whole: ActiveSet) -> None:
+        self.rows, self.whole = rows, whole
+        self.scale = np.ascontiguousarray(np.abs(columns).max(axis=0))
+        self.driven = np.flatnonzero(columns[:, 0])
+        self.direction = np.ascontiguousarray(columns[self.driven, 0] / self.scale[0])
+        self.biases = whole.biases[rows]
+        self.rise: Array | None = None  # (sample,)
+        self.pace, self.work = 0.0, 0
+        self.follow_all()
+
+    def follow_all(self) -> None:
+        """Look at every point, in the arrays of the whole."""
+        whole = self.whole
+        self.points, self.block = whole.everything, whole.matrix
+        self.z, self.moved = whole.z[self.rows], whole.coefficients[self.rows]
+        self.budget, self.rest = np.inf, PATIENCE
+
+    def step(self, pulls: Array) -> bool:
+        """Move along −η∂L/∂Z, and add what the outputs become; False if the points have to be chosen again."""
+        whole, driven, direction = self.whole, self.driven, self.direction
+        arrays = self.block, self.z, self.moved, self.biases, self.scale
+        self.pace, self.work = team_step(*arrays, pulls, whole.outputs, self.points, driven, direction, whole.shift)
+        self.budget -= self.pace
+        self.rest -= 1
+        return self.budget > 0 and self.rest > 0
+
+    def settle(self) -> None:
+        """Bring the coefficients of the whole up to date."""
+        if self.budget < np.inf:
+            write_back(self.whole.coefficients[self.rows], self.points, self.moved)
+
+    def choose(self) -> None:
+        """Follow the points where a neuron is on or may come on before long, if that pays."""
+        whole, before = self.whole, (self.points, self.block) if self.budget < np.inf else None
+        if before is not None:
+            self.settle()
+            whole.refresh(self.rows)
+        self.follow_all()
+        wanted = GROWTH * float(np.linalg.norm(self.moved, axis=1).max())
+        lasts = wanted / max(self.pace, 1e-300)
+        if lasts * self.work < 4 * REFRESH * self.z.size or not whole.bounded(self):
+            return
+        assert self.rise is not None
+        highest = self.z.max(axis=0)
+        if before is not None and self._reach(highest, before[0]) >= wanted / 2:
+            self._follow(*before, highest)
+            return
+        points = np.flatnonzero(highest >= -wanted * self.rise)
+        saved = lasts * self.work * (len(highest) - len(points))
+        cost = COPY * len(points) ** 2 + REFRESH * self.z.size * len(highest)
+        if saved > cost and whole.has_room(self, len(points)):
+            self._follow(points, part_of(whole.matrix, points), highest)
+
+    def _follow(self, points: Ints, block: Array, highest: Array) -> None:
+        self.points, self.block, self.rest = points, block, 10**9
+        self.budget = min(self._reach(highest, points), np.finfo(np.float64).max)
+        self.z = np.ascontiguousarray(self.z[:, points])
+        self.moved = np.zeros_like(self.z)
+
+    def _reach(self, highest: Array, points: Ints) -> float:
+        """Σ η|G| up to which no other point can come on."""
+        assert self.rise is not None
+        ends = -highest / np.maximum(self.rise, np.finfo(highest.dtype).tiny)
+        ends[points] = np.inf
+        return float(ends.min())
+
+
+class ActiveSet:
+    """Z and C of all neurons, in the order of their teams, moved in place."""
+
+    def __init__(
+        self, matrix: Array, start: Array, biases: Array | None, second: Array, output_bias: Array, groups: Groups
+    ) -> None:
+        """K, W(0) Xᵀ + b(0) (neuron, sample), b if it is trained, A (output, neuron), c (output,)."""
+        self.matrix, self.output_bias = matrix, output_bias
+        self.order = np.argsort(groups.number, kind="stable")
+        self.second = np.ascontiguousarray(second[:, self.order])
+        self.start = np.ascontiguousarray(start[self.order])
+        self.z, self.coefficients = self.start.copy(), np.zeros_like(self.start)
+        self.gradient = np.empty_like(self.start)
+        self.shift = biases is not None
+        self.asked = False
+        self.biases = np.zeros(len(self.order), dtype=matrix.dtype)  # how far they have moved
+        self.everything: Ints = np.arange(len(matrix))
+        self.teams = self._teams(groups)
+        self.outputs: Array = np.empty((len(output_bias), len(matrix)), dtype=matrix.dtype)  # F
+        self._add_all_heights()
+        # At the start half of the neurons are on at every point, and rows of K are not worth skipping.
+        self.dense, self.steps, self.next_look = True, 0, 2
+        self.pulls: Array | None = None  # those of the last step, once bounds may rest on their signs
+
+    def step(self, pulls: Array, monotone: bool) -> None:
+        """Make a step; `pulls` (output, sample) is η∂L/∂F."""
+        self.pulls = pulls if monotone else None
+        self.steps += 1
+        if self.dense and self.steps < self.next_look:
+            self._dense_step(pulls)
+            return
+        self.next_look = self.steps + max(1, round(LOOK * self.steps))
+        self._reset_outputs()
+        spent = [team for team in self.teams if not team.step(pulls)]
+        for team in spent:
+            team.choose()
+        if spent:  # a point that was not followed may have come on in this very step
+            self._add_all_heights()
+        follows = any(team.budget < np.inf for team in self.teams)
+        self.dense = not follows and DENSE_IS_FASTER * sum(team.work for team in self.teams) > self.z.size
+
+    def bounded(self, team: Team) -> bool:
+        """Whether it is known how fast a team can raise pre-activations; found out at the first call."""
+        if not self.asked and self.pulls is not None and self.pulls.all():
+            self._bound(self.pulls)
+        self.asked = True
+        return team.rise is not None
+
+    def write(self, coefficients: Array, biases: Array | None) -> None:
+        """Write C (neuron, sample) in the order in which neurons came, and add to b how far they have moved."""
+        for team in self.teams:
+            team.settle()
+        coefficients[self.order] = self.coefficients
+        if biases is not None:
+            biases[self.order] += self.biases
+
+    def refresh(self, rows: slice) -> None:
+        """Z = Z(0) + C K of some neurons."""
+        np.matmul(self.coefficients[rows], self.matrix, out=self.z[rows])
+        self.z[rows] += self.start[rows]
+        self.z[rows] += self.biases[rows, None]
+
+    def has_room(self, asking: Team, points: int) -> bool:
+        """Whether one more copy of a part of K fits beside those of the other teams."""
+        others = sum(len(team.points) ** 2 for team in self.teams if team is not asking and team.budget < np.inf)
+        return (others + points**2) * self.matrix.itemsize <= ROOM
+
+    def _dense_step(self, pulls: Array) -> None:
+        whole_gradient(self.gradient, self.z, self.second, pulls)
+        product = self.gradient @ self.matrix
+        self._reset_outputs()
+        arrays = self.z, self.coefficients, self.biases, self.gradient, product, self.second, self.outputs
+        whole_step(*arrays, self.shift)
+
+    def _add_all_heights(self) -> None:
+        self._reset_outputs()
+        for team in self.teams:
+            add_heights(self.outputs, team.points, team.driven, team.direction, team.z, team.scale)
+
+    def _reset_outputs(self) -> None:
+        self.outputs[:] = self.output_bias[:, None]
+
+    def _teams(self, groups: Groups) -> list[Team]:
+        sizes = np.bincount(groups.number)
+        found = []
+        for end, size in zip(np.cumsum(sizes).tolist(), sizes.tolist(), strict=True):
+            rows = slice(end - size, end)
+            columns = self.second[:, rows]
+            if columns.any():  # a neuron that drives nothing never moves
+                found.append(Team(rows, columns, self))
+        return found
+
+    def _bound(self, pulls: Array) -> None:
+        """|(K_ij s_j)_+| of each team; unknown where a neuron drives several outputs, or a sign is not known."""
+        square, tilts = np.empty_like(self.matrix[0]), np.empty_like(pulls)
+        signs, shift = -np.sign(pulls), self.matrix.dtype.type(self.shift)
+        for start in range(0, len(square), ROWS):
+            rows = slice(start, start + ROWS)
+            part = self.matrix[rows] + shift
+            square[rows] = np.einsum("ij,ij->i", part, part)
+            part *= np.abs(part)
+            tilts[:, rows] = signs @ part.T  # (output, sample)
+        slack = len(square) * np.finfo(square.dtype).eps * square  # rounding may not make a bound too small
+        for team in self.teams:
+            if len(team.driven) == 1:
+                way = np.sign(team.direction[0])
+                team.rise = np.sqrt(np.maximum(square + way * tilts[team.driven[0]], 0) / 2 + slack)

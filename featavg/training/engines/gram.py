@@ -1,0 +1,87 @@
+"""Coefficients of the training points: what a step costs does not depend on the dimension."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from featavg.arrays import Array
+from featavg.training.engines.base import ALL, Batch, FirstLayer, Groups
+from featavg.training.engines.gram_matrix import gram_matrix
+
+# A Gram matrix of more bytes than this is not formed: its products are then made from the points themselves.
+LARGEST = 2**30
+# Below this many multiplications the zeros of a step are not worth looking for.
+SMALL = 300_000
+
+
+class Gram(FirstLayer):
+    """w_r = s_r w_r(0) + Σ_i C_ri x_i, and a block is [s | C] (..., neuron, 1 + sample).
+
+    Descent adds multiples of points, C ← C − ηG with G = ∂L/∂Z, so ΔZ = −ηGK with K = X Xᵀ; s changes only where
+    weights decay or are normalised.
+    """
+
+    def __init__(self, x: Array, weights: Array) -> None:
+        super().__init__(x, weights)
+        self.initial_products = weights @ np.swapaxes(x, -1, -2)
+        held = x.shape[-2] ** 2 * x.itemsize <= LARGEST
+        self.matrix = gram_matrix(x) if held else None  # (..., sample, sample)
+
+    def start(self) -> Array:
+        """s = 1, C = 0."""
+        block = np.zeros((*self.initial_products.shape[:-1], 1 + self.x.shape[-2]), dtype=self.x.dtype)
+        block[..., 0] = 1
+        return block
+
+    def weights(self, block: Array) -> Array:
+        """s W(0) + C X."""
+        return block[..., :1] * self.initial + block[..., 1:] @ self.x
+
+    def products(self, block: Array, batch: Batch = ALL) -> Array:
+        """s W(0) Xᵀ + C K."""
+        if batch.rows is None:
+            return block[..., :1] * self.initial_products + self._times_matrix(block[..., 1:])
+        start = block[..., :1] * self.initial_products[..., batch.rows]
+        if self.matrix is not None:
+            return start + block[..., 1:] @ self.matrix[..., batch.rows]
+        rows = np.swapaxes(self.x[..., batch.rows, :], -1, -2)
+        return start + (block[..., 1:] @ self.x) @ rows
+
+    def gradient(self, dz: Array, batch: Batch = ALL) -> Array:
+        """∂L/∂C = ∂L/∂Z, for descent in the weights: w_r ← w_r − η Σ_i G_ri x_i."""
+        block = np.zeros((*dz.shape[:-1], 1 + self.x.shape[-2]), dtype=self.x.dtype)
+        if batch.rows is None:
+            block[..., 1:] = dz
+        else:
+            block[..., 1 + batch.rows] = dz  # no point is twice in a batch
+        return block
+
+    def effect(self, block: Array, groups: Groups | None = None) -> Array:
+        """Δs W(0) Xᵀ + ΔC K."""
+        moved = self._times_matrix(block[..., 1:], groups)
+        scales = block[..., :1]
+        return moved + scales * self.initial_products if scales.any() else moved
+
+    def inner(self, one: Array, other: Array) -> Array:
+        """⟨s w(0) + C X, s' w(0) + C' X⟩."""
+        mixed = one[..., :1] * self.initial_products @ np.swapaxes(other[..., 1:], -1, -2)
+        back = other[..., :1] * self.initial_products @ np.swapaxes(one[..., 1:], -1, -2)
+        start = one[..., :1] * (self.initial @ np.swapaxes(self.initial, -1, -2)) * np.swapaxes(other[..., :1], -1, -2)
+        points = self._times_matrix(one[..., 1:]) @ np.swapaxes(other[..., 1:], -1, -2)
+        return points + mixed + np.swapaxes(back, -1, -2) + start
+
+    def square_norms(self, block: Array, products: Array) -> Array:
+        """⟨w, s w(0) + C X⟩ = s² ‖w(0)‖² + s ⟨C X, w(0)⟩ + C (X w)."""
+        scale, coefficients = block[..., 0], block[..., 1:]
+        start = scale * (self.initial**2).sum(axis=-1) + (coefficients * self.initial_products).sum(axis=-1)
+        return scale * start + (coefficients * products).sum(axis=-1)
+
+    def _times_matrix(self, rows: Array, groups: Groups | None = None) -> Array:
+        """C K (..., neuron, sample)."""
+        if self.matrix is None:
+            return (rows @ self.x) @ np.swapaxes(self.x, -1, -2)
+        if groups is None or rows.shape[-1] ** 2 * rows.shape[-2] < SMALL:
+            return rows @ self.matrix
+        from featavg.training.engines.sparse_product import sparse_product  # compiles, so only where it pays
+
+        return sparse_product(rows, self.matrix, groups)

@@ -1,0 +1,33 @@
+"""Losses by name, and the one that a network has by default."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from featavg.errors import InputError
+from featavg.model import Network
+from featavg.training.losses.base import Loss
+from featavg.training.losses.cross_entropy import CrossEntropy
+from featavg.training.losses.margin import Exponential, Logistic
+
+LossName = Literal["logistic", "exponential", "cross-entropy"]
+
+LOSSES: dict[LossName, Loss] = {
+    "logistic": Logistic(),
+    "exponential": Exponential(),
+    "cross-entropy": CrossEntropy(),
+}
+
+
+def loss_for(network: Network, wanted: LossName | Loss | None = None) -> Loss:
+    """The wanted loss if it fits the network, or its own: logistic for one output, cross-entropy for several."""
+    if isinstance(wanted, Loss):
+        wanted.check(network.output_count)
+        return wanted
+    binary = network.output_count == 1
+    fitting: tuple[LossName, ...] = ("logistic", "exponential") if binary else ("cross-entropy",)
+    if wanted is not None and wanted not in fitting:
+        raise InputError(
+            f"a network of {network.output_count} outputs is trained with {' or '.join(fitting)} loss, got {wanted!r}"
+        )
+    return LOSSES[wanted or fitting[0]]

@@ -1,0 +1,183 @@
+"""The loop: step, save, look out for divergence."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from featavg.arrays import Array, Bools, Ints
+from featavg.errors import InputError
+from featavg.model import Layer, Network
+from featavg.progress import Progress
+from featavg.training.averages import SecondHalf
+from featavg.training.descent import Descent, fast_descent
+from featavg.training.engines import ALL
+from featavg.training.iterate import WEIGHTS, Iterate, Vector
+from featavg.training.rules import Rule
+
+# A loss this many times its first value will not come back.
+DIVERGED = np.log(100.0)
+FINISHED = "finished"
+
+# Where the points of a batch are moved to before a step: (row, axis).
+Perturb = Callable[[Iterate, Ints | None], Array]
+
+
+@dataclass(frozen=True, eq=False)
+class Moment:
+    """A saved moment, as `observe` sees it."""
+
+    step: int
+    at: Iterate
+    initial: Network
+
+    @property
+    def network(self) -> Network:
+        """The network at this moment."""
+        at, layers = self.at, []
+        for number in range(1, len(self.initial.layers) + 1):
+            weights, biases = at.block(f"weights_{number}"), at.block(f"biases_{number}")
+            if number == 1:
+                weights = at.problem.first.weights(at.block(WEIGHTS))
+            layers.append(Layer(weights, biases))
+        return replace(self.initial, layers=tuple(layers))
+
+
+# Told of every saved moment; True ends the run.
+Observe = Callable[[Moment], bool | None]
+
+
+@dataclass(frozen=True, eq=False)
+class Saved:
+    """What is kept of a moment."""
+
+    step: int
+    time: float
+    parameters: Vector
+    outputs: Array | None  # (..., sample, output); None where they would take another pass over the points
+
+
+@dataclass(eq=False)
+class Run:
+    """One run, or a stack of them, from its start to its end."""
+
+    rule: Rule
+    goals: Array  # (time,)
+    rows: Iterator[Ints | None] | None  # None: all points at every step
+    perturb: Perturb | None
+    average: bool
+    observe: Observe | None
+    progress: Progress
+    initial: Network
+
+    def go(self, start: Iterate) -> str:
+        """Step until the end; return why it ended. `saved` and `lost` then hold what came of it."""
+        self.saved: list[Saved] = []
+        self.lost: Array = np.full(start.problem.target.shape[:-1], np.inf)  # the step at which each run diverged
+        self.means = SecondHalf(self.goals, start.parameters) if self.average else None
+        self.plain = self.rows is None and self.perturb is None
+        eta = self.rule.constant_step(start) if self.plain and not self.average else None
+        if eta is not None and np.isfinite(start.outputs.sum()):
+            descent = fast_descent(start, eta)
+            if descent is not None:
+                return self._go_fast(start, descent)
+        at, state = start, self.rule.init(start)
+        for step in range(self.rule.limit + 1):
+            status = self._look_out(step, at) if self.plain else None
+            status = status or self._save(step, at, state)
+            if status is not None:
+                return status
+            at, state = self.rule.step(self._next_batch(at), state)
+            if self.means is not None:
+                self.means.add(step + 1, at.parameters)
+        raise AssertionError("a run ends at its last step")
+
+    def _go_fast(self, start: Iterate, descent: Descent) -> str:
+        """From goal to goal."""
+        at = start
+        for goal in self.goals.astype(int).tolist():
+            done = self.saved[-1].step if self.saved else 0
+            at = descent.advance(goal - done) if goal else start
+            status = self._look_out(goal, at) or self._save(goal, at, None)
+            if status is not None:
+                return status
+        raise AssertionError("a run ends at its last goal")
+
+    def _next_batch(self, at: Iterate) -> Iterate:
+        if self.rule.end_time is not None and at.until != self.goals[len(self.saved)]:
+            at = at.before(self.goals[len(self.saved)])
+        if self.plain:
+            return at
+        rows = next(self.rows) if self.rows is not None else None
+        return at.on(rows, None if self.perturb is None else self.perturb(at, rows))
+
+    def _look_out(self, step: int, at: Iterate) -> str | None:
+        """Tell a run that has left the finite numbers."""
+        if self.plain:
+            finite = np.isfinite(at.outputs.sum(axis=(-2, -1)))
+        else:
+            runs = self.lost.ndim
+            sums = [block.sum(axis=tuple(range(runs, block.ndim))) for block in at.parameters.blocks.values()]
+            finite = np.isfinite(sum(sums))
+        if step == 0 and not finite.all():
+            raise InputError("the outputs of this network are not finite at the start; scale its weights down")
+        return self._lose(~finite, step)
+
+    def _lose(self, gone: Bools, step: int) -> str | None:
+        if gone.any():
+            self.lost = np.where(gone, np.minimum(self.lost, step), self.lost)
+            if np.isfinite(self.lost).all():
+                return diverged(float(self.lost.max()))
+        return None
+
+    def _save(self, step: int, at: Iterate, state: Any) -> str | None:
+        """Save the moment if it is wanted; return why the run ends here, if it does."""
+        done = step if self.rule.end_time is None else at.time
+        reason, last = self.rule.ended(at, state), step == self.rule.limit
+        if done < self.goals[len(self.saved)] and reason is None and not last:
+            return None
+        status = self._keep(step, at)
+        if status is not None:
+            return status
+        self.progress(len(self.saved) / len(self.goals), f"step {step}")
+        if self.observe is not None and self.observe(Moment(step, self._shown(step, at), self.initial)):
+            return "ended early: the observer had seen enough"
+        reached = done >= self.goals[-1] and (self.rule.end_time is not None or not self.rule.open_ended)
+        if reason is None and reached:
+            return FINISHED
+        return "ended early: most_steps reached" if reason is None and last else reason
+
+    def _shown(self, step: int, at: Iterate) -> Iterate:
+        """The iterate as it is saved: on all points, averaged if so wanted."""
+        if self.means is not None:
+            return replace(at, parameters=self.means.mean(step), batch=ALL, known=None)
+        return at if self.plain else replace(at, batch=ALL, known=None)
+
+    def _keep(self, step: int, at: Iterate) -> str | None:
+        # Behind batches and means, another pass over all points is left to whoever asks for the loss.
+        if not self.plain or self.means is not None:
+            self.saved.append(Saved(step, at.time, self._shown(step, at).parameters, None))
+            return self._look_out(step, at)
+        status = self._compare(step, at)
+        if status is None:
+            self.saved.append(Saved(step, at.time, at.parameters, at.outputs))
+        return status
+
+    def _compare(self, step: int, at: Iterate) -> str | None:
+        """Tell a run whose loss is far above its first; looked at only once its outputs have doubled since the last."""
+        size = np.abs(at.outputs).max(axis=(-2, -1))
+        if not self.saved:
+            self.size, self.first = size, at.log_loss
+        grown = size > 2 * self.size
+        if not grown.any():
+            return None
+        self.size = np.where(grown, size, self.size)
+        return self._lose(grown & (at.log_loss > self.first + DIVERGED), step)
+
+
+def diverged(step: float) -> str:
+    """What a run that left the finite numbers says."""
+    return f"diverged at step {step:.0f}: lower the step size"

@@ -1,0 +1,101 @@
+"""From networks and data to the iterate that a run starts from, with every wrong request told in one sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from featavg.arrays import Array, Ints, finite_matrix, finite_vector, labels_among
+from featavg.data import Dataset
+from featavg.errors import InputError
+from featavg.model import Network
+from featavg.training.engines import ENGINES, EngineName, Need, choose_engine
+from featavg.training.iterate import BIASES, WEIGHTS, Iterate, Problem, Vector
+from featavg.training.losses import Loss, LossName, loss_for
+from featavg.training.rules import Rule
+from featavg.training.upper import Upper
+
+
+@dataclass(frozen=True, eq=False)
+class Setup:
+    """What is trained how; shared by all runs of a stack."""
+
+    loss: LossName | Loss | None
+    trained: Collection[str] | None
+    sample_weight: ArrayLike | None
+    engine: EngineName
+    dtype: Any
+
+    def start(
+        self, networks: Sequence[Network], datas: Sequence[Dataset], rule: Rule, batches: bool, moved: bool
+    ) -> Iterate:
+        """The iterate of one run, or of a stack of several runs of equal shapes."""
+        if np.dtype(self.dtype) not in (np.float64, np.float32):
+            raise InputError(f"dtype must be float64 or float32, got {np.dtype(self.dtype)}")
+        network, data = networks[0], datas[0]
+        loss = loss_for(network, self.loss)
+        targets = [check(network, data, rule, loss) for network, data in zip(networks, datas, strict=True)]
+        needs: frozenset[Need] = rule.needs | ({"inputs"} if moved else frozenset())
+        name = choose_engine(self.engine, len(data), data.x.shape[1], needs, batches, type(rule).__name__)
+        stack = self._stack if len(networks) > 1 else lambda arrays: arrays[0].astype(self.dtype, copy=False)
+        blocks = {
+            f"{kind}_{number}": stack([getattr(n.layers[number - 1], kind) for n in networks])
+            for number in range(1, len(network.layers) + 1)
+            for kind in ("weights", "biases")
+        }
+        first = ENGINES[name](stack([d.x for d in datas]), blocks[WEIGHTS])
+        blocks[WEIGHTS] = first.start()
+        chosen = self._chosen(network)
+        parameters = Vector({name: block for name, block in blocks.items() if name in chosen})
+        fixed = Vector({name: block for name, block in blocks.items() if name not in chosen})
+        upper = Upper(len(network.layers), network.activation)
+        groups = upper.groups(blocks) if "weights_2" in fixed else None
+        target = np.stack(targets) if len(networks) > 1 else targets[0]
+        return Iterate(Problem(first, upper, fixed, loss, target, self.shares(len(data)), data.dim, groups), parameters)
+
+    def shares(self, samples: int) -> Array | None:
+        """Sample weights of mean 1: (sample,)."""
+        if self.sample_weight is None:
+            return None
+        weights = finite_vector(self.sample_weight, "sample_weight", samples)
+        if (weights < 0).any() or not weights.any():
+            raise InputError("sample_weight must not be negative, and not all zero; drop the points instead")
+        return (weights / weights.mean()).astype(self.dtype)
+
+    def _stack(self, arrays: Sequence[Array]) -> Array:
+        return np.stack([array.astype(self.dtype, copy=False) for array in arrays])
+
+    def _chosen(self, network: Network) -> set[str]:
+        """The trained blocks; by default those of the paper: no biases where there are several outputs."""
+        if self.trained is None:
+            return {WEIGHTS, BIASES} if network.output_count == 1 else {WEIGHTS}
+        if not self.trained:
+            raise InputError("trained must name at least one block of parameters, got none")
+        return network.block_names(self.trained)
+
+
+def check(network: Network, data: Dataset, rule: Rule, loss: Loss) -> Ints:
+    """The targets (sample,), once network, data and rule are known to fit each other."""
+    if not len(data):
+        raise InputError("training needs at least one point, got none")
+    if network.coordinates != data.coordinates:
+        raise InputError(
+            f"network and data must share coordinates, got {network.coordinates} and {data.coordinates}; "
+            "initialise the network on this data"
+        )
+    if not data.complete:
+        raise InputError("compact test points are stored in part and cannot be trained on; sample them anew")
+    if "coordinates" in rule.needs and data.coordinates == "compact":
+        raise InputError(
+            f"{type(rule).__name__} depends on the coordinates and has no meaning in compact ones; "
+            'sample with coordinates="ambient"'
+        )
+    if network.activation.normalized and len(network.layers) != 2:
+        raise InputError(f"a normalised activation is trained in two layers, got {len(network.layers)}")
+    finite_matrix(data.x, "x", columns=network.inputs)
+    allowed = (-1, 1) if network.output_count == 1 else range(network.output_count)
+    return labels_among(loss.targets(network, data), allowed, len(data), "the labels")

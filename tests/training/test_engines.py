@@ -1,0 +1,240 @@
+"""Coefficients and weights are two ways to hold one thing: every rule takes the same path in both."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+
+from featavg import (
+    BinaryNetwork,
+    GradientDescent,
+    GradientFlow,
+    LossBasedDescent,
+    MomentumDescent,
+    MulticlassNetwork,
+    NormalizedDescent,
+    SpectralDescent,
+    sample_clusters,
+    train,
+    train_many,
+)
+from featavg.arrays import Array
+from featavg.data import Dataset
+from featavg.model import Activation, Layer, Network
+from featavg.training.engines import Groups, choose_engine, gram
+from featavg.training.engines.gram_matrix import gram_matrix
+from featavg.training.engines.sparse_product import assemble, sparse_product, split
+from featavg.training.engines.team_step import add_rows
+
+RULES: dict[str, Any] = {
+    "plain": GradientDescent(steps=200, step_size=2e-3),
+    "decay": GradientDescent(steps=200, step_size=2e-3, weight_decay=0.5),
+    "momentum": MomentumDescent(steps=200, step_size=5e-4),
+    "normalised": NormalizedDescent(steps=200, step_size=2e-3),
+    "spectral": SpectralDescent(steps=200, step_size=1e-3),
+    "flow": GradientFlow(time=0.3),
+    "loss-based": LossBasedDescent(log_loss=-12.0),
+}
+
+
+@pytest.fixture(scope="module")
+def data() -> Dataset:
+    return sample_clusters(clusters=4, dim=300, samples=60, seed=3)
+
+
+def deep(data: Dataset, seed: int, activation: Activation) -> Network:
+    """Three layers, with biases everywhere."""
+    rng = np.random.default_rng(seed)
+    sizes = [data.x.shape[1], 6, 5, 1]
+    layers = [
+        Layer(rng.standard_normal((out, into)) / np.sqrt(into), 0.1 * rng.standard_normal(out))
+        for into, out in pairwise(sizes)
+    ]
+    return Network(tuple(layers), activation=activation, coordinates=data.coordinates)
+
+
+def both(network: Network, data: Dataset, rule: Any, tolerance: float = 1e-13, **options: Any) -> None:
+    """Compare all saved parameters and losses of the two engines."""
+    left, right = (train(network, data, rule, engine=engine, **options) for engine in ("gram", "dense"))
+    assert left.coefficients is not None or "weights_1" not in left.moments
+    assert right.coefficients is None
+    assert (left.status, len(left)) == (right.status, len(right))
+    for one, other in zip(left.final.layers, right.final.layers, strict=True):
+        assert_allclose(one.weights, other.weights, rtol=0, atol=tolerance * np.abs(other.weights).max())
+        assert_allclose(one.biases, other.biases, rtol=0, atol=tolerance * np.abs(other.biases).max())
+    assert_allclose(left.log_losses, right.log_losses, rtol=1e-11)
+    assert np.ptp(left.log_losses) > 0.01
+
+
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("kind", [BinaryNetwork, MulticlassNetwork])
+def test_every_rule_walks_one_path_in_both_engines(data: Dataset, kind: Any, rule: str) -> None:
+    network = kind.random(data, 2, seed=4, scale=1e-2)
+    # A root of a nearly singular matrix, and steps that choose their own size, feel rounding more.
+    both(network, data, RULES[rule], 1e-9 if rule in ("spectral", "loss-based") else 1e-13)
+
+
+@pytest.mark.parametrize("rule", ["plain", "decay", "momentum"])
+@pytest.mark.parametrize(
+    "trained", [("weights", "biases", "second"), ("second",), ("weights", "second", "output_bias")]
+)
+def test_trained_second_layers(data: Dataset, rule: str, trained: Any) -> None:
+    both(BinaryNetwork.random(data, 2, seed=4, scale=3e-2), data, RULES[rule], trained=trained)
+
+
+ACTIVATIONS = [Activation(power=2), Activation(power=3), Activation(leak=0.3), Activation(power=3, normalized=True)]
+
+
+@pytest.mark.parametrize("activation", ACTIVATIONS, ids=str)
+@pytest.mark.parametrize("rule", ["plain", "decay", "flow"])
+def test_other_activations(data: Dataset, activation: Activation, rule: str) -> None:
+    network = replace(BinaryNetwork.random(data, 2, seed=4, scale=5e-2), activation=activation)
+    both(network, data, RULES[rule], 1e-11, trained=("weights", "second"))
+
+
+@pytest.mark.parametrize("activation", [Activation(), Activation(leak=0.3), Activation(power=2)], ids=str)
+def test_three_layers(data: Dataset, activation: Activation) -> None:
+    network = deep(data, 0, activation)
+    everything = [f"{kind}_{number}" for number in (1, 2, 3) for kind in ("weights", "biases")]
+    both(network, data, GradientDescent(steps=200, step_size=1e-3), 1e-11, trained=everything)
+
+
+@pytest.mark.parametrize("options", [{"batch_size": 16}, {"average": "second half"}], ids=str)
+def test_batches_and_means(data: Dataset, options: Any) -> None:
+    network = BinaryNetwork.random(data, 2, seed=4, scale=1e-2)
+    both(network, data, RULES["plain"], **options)
+    both(network, data, RULES["momentum"], sample_weight=np.arange(1.0, 61.0), **options)
+
+
+@pytest.mark.parametrize("clusters", [2, 5])
+def test_without_room_for_the_gram_matrix_products_are_made_from_the_points(
+    clusters: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = sample_clusters(clusters=clusters, dim=300, samples=60, seed=3)
+    network = MulticlassNetwork.random(data, 2, seed=4)
+    held = train(network, data, GradientDescent(steps=100), engine="gram")
+    monkeypatch.setattr(gram, "LARGEST", 100)
+    free = train(network, data, GradientDescent(steps=100), engine="gram")
+    assert_allclose(free.coefficients, held.coefficients, rtol=0, atol=1e-13 * np.abs(held.coefficients).max())
+    both(network, data, RULES["plain"], batch_size=16)
+
+
+@pytest.mark.parametrize("rule", ["plain", "decay", "momentum", "normalised", "spectral", "flow", "loss-based"])
+@pytest.mark.parametrize("options", [{}, {"batch_size": 8}, {"engine": "dense"}, {"average": "second half"}], ids=str)
+def test_stacked_runs_are_single_runs_to_the_last_bit(rule: str, options: Any) -> None:
+    if rule in ("flow", "loss-based") and options:
+        return
+    datas = [sample_clusters(clusters=4, dim=200, samples=40, seed=seed) for seed in range(4)]
+    networks = [BinaryNetwork.random(data, 2, seed=9, scale=1e-2 * (1 + i)) for i, data in enumerate(datas)]
+    for network, run, data in zip(networks, train_many(networks, datas, RULES[rule], **options), datas, strict=True):
+        alone = train(network, data, RULES[rule], **options)
+        assert run.status == alone.status == "finished"
+        assert_array_equal(run.final.weights, alone.final.weights)
+        assert_array_equal(run.final.biases, alone.final.biases)
+        assert_array_equal(run.margins, alone.margins)
+        assert_array_equal(run.steps, alone.steps)
+
+
+def test_runs_of_different_shapes_are_stacked_apart_and_come_back_in_order() -> None:
+    datas = [sample_clusters(clusters=4, dim=200, samples=30 + 10 * (i % 2), seed=i) for i in range(4)]
+    networks = [MulticlassNetwork.random(data, 1 + i // 2, seed=i) for i, data in enumerate(datas)]
+    for network, run, data in zip(networks, train_many(networks, datas), datas, strict=True):
+        assert run.data is data
+        assert_array_equal(run.final.weights, train(network, data).final.weights)
+
+
+def test_large_stacked_runs_take_the_compiled_product_too() -> None:
+    datas = [sample_clusters(clusters=4, samples=200, seed=seed) for seed in range(2)]
+    networks = [MulticlassNetwork.random(data, 2, seed=1) for data in datas]
+    for network, run, data in zip(networks, train_many(networks, datas), datas, strict=True):
+        assert_array_equal(run.final.weights, train(network, data).final.weights)
+
+
+@settings(max_examples=60, deadline=None, derandomize=True)
+@given(
+    seed=st.integers(0, 10**6),
+    samples=st.integers(1, 70),
+    neurons=st.integers(1, 9),
+    groups=st.integers(1, 4),
+    share=st.sampled_from([0.0, 0.1, 0.5, 0.9, 1.0]),
+    uneven=st.booleans(),
+    dtype=st.sampled_from([np.float64, np.float32]),
+    compiled=st.booleans(),
+)
+def test_the_compiled_product_is_the_product(
+    seed: int, samples: int, neurons: int, groups: int, share: float, uneven: bool, dtype: Any, compiled: bool
+) -> None:
+    rng = np.random.default_rng(seed)
+    number = np.unique(rng.integers(groups, size=neurons), return_inverse=True)[1].astype(np.int64)
+    ratio = rng.choice([0.5, 1.0, 3.1], neurons) if uneven else np.ones(neurons)
+    rows = rng.standard_normal((groups, samples))[number] * ratio[:, None] * (rng.random((neurons, samples)) < share)
+    points = rng.standard_normal((samples, 10)).astype(dtype)
+    matrix, rows = points @ points.T, rows.astype(dtype)
+    cut, put = (split, assemble) if compiled else (split.py_func, assemble.py_func)  # type: ignore[attr-defined]
+    shared, own, work = cut(rows, number, ratio.astype(dtype), int(number.max()) + 1)
+    assert work == np.count_nonzero(shared) + np.count_nonzero(own)
+    found = put(matrix, shared, own, number, ratio.astype(dtype))
+    expected = rows.astype(np.float64) @ matrix.astype(np.float64)
+    bound = 40 * np.finfo(dtype).eps * (np.abs(rows) @ np.abs(matrix)).max() + 1e-300
+    assert_allclose(found, expected, rtol=0, atol=bound)
+    assert found.dtype == dtype
+    assert_allclose(sparse_product(rows, matrix, Groups(number, ratio)), expected, rtol=0, atol=bound)
+
+
+def test_equal_neurons_are_multiplied_once() -> None:
+    rng = np.random.default_rng(0)
+    row = rng.standard_normal(100) * (rng.random(100) < 0.5)
+    rows, number = np.stack([row, row, 2.0 * row, -row]), np.array([0, 0, 0, 1])
+    _, own, work = split(rows, number, np.array([1.0, 1.0, 2.0, 1.0]), 2)
+    assert work == 2 * np.count_nonzero(row)
+    assert not own.any()
+
+
+def test_rows_are_added_four_by_four_and_one_by_one() -> None:
+    matrix, total = np.arange(49.0).reshape(7, 7), np.ones(7)
+    factors = np.array([1.0, 0.0, 2.0, 3.0, 4.0, 5.0, 0.0])
+    for add in (add_rows, add_rows.py_func):  # type: ignore[attr-defined]
+        total = np.ones(7)
+        add(matrix, factors, total)
+        assert_allclose(total, 1 + factors @ matrix)
+
+
+def points(kind: str, dtype: Any) -> Array:
+    if kind == "compact":
+        return sample_clusters(clusters=4, samples=50, seed=0).x.astype(dtype)
+    if kind == "subset":  # no longer a triangle
+        return sample_clusters(clusters=4, samples=50, seed=0).x[np.random.default_rng(0).permutation(50)].astype(dtype)
+    if kind == "zero row":
+        return np.tril(np.random.default_rng(0).standard_normal((30, 40)), -1).astype(dtype)
+    return (
+        np.random.default_rng(0)
+        .standard_normal({"wide": (20, 50), "tall": (50, 20), "one": (1, 3)}[kind])
+        .astype(dtype)
+    )
+
+
+@pytest.mark.parametrize("kind", ["compact", "subset", "zero row", "wide", "tall", "one"])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_the_gram_matrix_is_that_of_the_points(kind: str, dtype: Any) -> None:
+    x = points(kind, dtype)
+    found = gram_matrix(x)
+    exact = x.astype(np.float64) @ x.astype(np.float64).T
+    assert found.dtype == dtype
+    assert_allclose(found, exact, rtol=0, atol=100 * np.finfo(dtype).eps * np.abs(exact).max())
+    assert_array_equal(found, found.T)
+    assert_array_equal(gram_matrix(np.stack([x, x]))[1], found)
+
+
+def test_the_engine_is_chosen_by_what_a_step_costs() -> None:
+    cases = {(1000, 1074): "gram", (2000, 784): "gram", (60_000, 784): "dense", (90, 20): "dense"}
+    for (samples, axes), expected in cases.items():
+        assert choose_engine("auto", samples, axes, frozenset(), False, "a rule") == expected
+        assert choose_engine("auto", samples, axes, frozenset({"coordinates"}), False, "a rule") == "dense"
+        assert choose_engine("auto", samples, axes, frozenset(), True, "a rule") == "dense"
