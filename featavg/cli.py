@@ -35,6 +35,9 @@ Sublabels = Annotated[
 Task = Annotated[
     str | None, typer.Option(help="Of a built-in set: parity, halves, or the classes that are +1, as 0,3,7.")
 ]
+KeepAccuracy = Annotated[
+    float, typer.Option(min=0.0, max=1.0, help="The largest loss of accuracy that the verdict allows.")
+]
 Json = Annotated[Path | None, typer.Option("--json", help="Write every number to this file.")]
 Seed = Annotated[int, typer.Option(min=0, help="Of everything random.")]
 
@@ -172,13 +175,18 @@ def diagnose(
         str | None,
         typer.Option(help="Of a state dict: two-layer, small-cnn or resnet18; sizes are read from the weights."),
     ] = None,
+    train: Annotated[
+        str | None, typer.Option(help="What it was trained on, named as DATA is; of a built-in set the training part.")
+    ] = None,
+    keep_accuracy: KeepAccuracy = 0.01,
     output: Annotated[Path, typer.Option("-o", "--output", help="The page to write.")] = Path("diagnosis.html"),
     as_json: Json = None,
     seed: Seed = 0,
 ) -> None:
     """Say whether a classifier averages its features, how robust it is, and whether finer labels would help.
 
-    Give data it was not trained on; of a built-in set the test part is taken.
+    Give data it was not trained on; of a built-in set the test part is taken. With --train finer labels are tried on
+    what it was trained on; without it on two thirds of DATA, which may be too few to advise.
     """
     from featavg.commands.data import read_data
     from featavg.commands.models import fit_points, read_model
@@ -193,13 +201,19 @@ def diagnose(
         working.say("reading the model")
         asked = read_model(model, architecture, named.shape)
         points = fit_points(named.x, named.shape, asked)
-        found = examine(asked, points, named.y, named.sublabels, seed=seed, progress=working.tell)
+        learned = None if train is None else read_data(train, label, sublabels, task, progress=working.fetched)
+        known = None if learned is None else (fit_points(learned.x, learned.shape, asked), learned.y, learned.sublabels)
+        found = examine(
+            asked, points, named.y, named.sublabels, train=known, keep_accuracy=keep_accuracy, seed=seed,
+            progress=working.tell,
+        )  # fmt: skip
         working.tell(1.0, "drawing the page")
         page = found.report(output)
         if as_json is not None:
             write_whole(as_json, found.to_json())
     typer.echo(f"{found.verdict}\n")
-    show(plain_table(found.table(), ("", "")))
+    for rows in filter(None, (found.table(), found.gain_table())):
+        show(plain_table(rows, ("", "")))
     typer.echo(f"\npage: {page}")
 
 
@@ -211,6 +225,7 @@ def refine(
     sublabels: Sublabels = None,
     task: Task = None,
     subclasses: Annotated[str, typer.Option(metavar="auto|N", help="Sub-classes a class.")] = "auto",
+    keep_accuracy: KeepAccuracy = 0.01,
     page: Annotated[Path | None, typer.Option("-p", "--page", help="Write a page about it, too.")] = None,
     as_json: Json = None,
     seed: Seed = 0,
@@ -218,7 +233,7 @@ def refine(
     """Find finer labels, train a two-layer network on them, and show it before and after.
 
     It is trained on four fifths of the data and compared on the last one with a network of as many neurons that was
-    trained on the labels as they are; of a built-in set the training part is taken. Load it with
+    trained on the labels as they are, for three fifths in turn; of a built-in set the training part is taken. Load with
     featavg.load_classifier, or give it to `featavg diagnose`.
     """
     from featavg.commands.data import read_data
@@ -233,7 +248,8 @@ def refine(
     with _nothing_half_done(), Working("reading the data") as working:
         named = read_data(data, label, sublabels, task, progress=working.fetched)
         found = refine_points(
-            named.x, named.y, named.sublabels, n_subclasses=wanted, seed=seed, progress=working.tell
+            named.x, named.y, named.sublabels, n_subclasses=wanted, keep_accuracy=keep_accuracy, seed=seed,
+            progress=working.tell,
         )  # fmt: skip
         if page is not None:
             found.compared.report(page)

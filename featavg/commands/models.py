@@ -58,7 +58,7 @@ def fit_points(x: Array, shape: tuple[int, ...] | None, model: Any) -> Any:
 
 
 def _network(path: Path) -> Any:
-    from featavg.refine.saved import is_classifier, load_classifier
+    from featavg.refine import is_classifier, load_classifier
 
     about = read_about(path)
     try:

@@ -17,6 +17,7 @@ from featavg.data.labels import encode as encode
 from featavg.data.readers import read_points as read_points
 from featavg.data.space import Coordinates as Coordinates
 from featavg.data.space import Space as Space
+from featavg.data.splits import split as split
 
 # The name that users of cluster samples know.
 ClusterData = Dataset

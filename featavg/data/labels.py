@@ -120,6 +120,8 @@ def class_of(coarse: Labels, fine: Labels) -> Ints:
 
 
 def _plain(labels: Names, what: str) -> Names:
+    if labels.dtype.kind == "O" and all(isinstance(label, str) for label in labels):
+        labels = labels.astype(str)  # as tables hold text
     if labels.dtype.kind not in "iubUf":
         raise InputError(f"{what} must be strings or numbers, got an array of {labels.dtype}; convert them first")
     if labels.dtype.kind == "f" and not np.array_equal(labels, np.round(labels)):

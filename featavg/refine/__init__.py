@@ -1,15 +1,21 @@
-"""What to do about it."""
+"""What to do about it: find finer labels, train on them, and say what that is worth."""
 
 from featavg.refine.classifier import SubclassClassifier as SubclassClassifier
-from featavg.refine.compared import Compared as Compared
-from featavg.refine.deep import RefinedModule as RefinedModule
-from featavg.refine.deep import refine_module as refine_module
+from featavg.refine.classifier import is_classifier as is_classifier
+from featavg.refine.classifier import load_classifier as load_classifier
+from featavg.refine.classifier import save_classifier as save_classifier
+from featavg.refine.comparison import Comparison as Comparison
+from featavg.refine.decision import Decision as Decision
+from featavg.refine.decision import read_decision as read_decision
 from featavg.refine.diagnose import diagnose as diagnose
 from featavg.refine.diagnosis import Diagnosis as Diagnosis
-from featavg.refine.refined import Refined as Refined
-from featavg.refine.refined import refine_points as refine_points
-from featavg.refine.saved import load_classifier as load_classifier
-from featavg.refine.saved import save_classifier as save_classifier
-from featavg.refine.sublabels import Sublabels as Sublabels
-from featavg.refine.sublabels import discover_sublabels as discover_sublabels
-from featavg.refine.sublabels import hidden_features as hidden_features
+from featavg.refine.discover import Subclasses as Subclasses
+from featavg.refine.discover import discover_sublabels as discover_sublabels
+from featavg.refine.discover import hidden_features as hidden_features
+from featavg.refine.refine import Refined as Refined
+from featavg.refine.refine import refine_points as refine_points
+from featavg.refine.torch import RefinedModule as RefinedModule
+from featavg.refine.torch import refine_module as refine_module
+
+# The name that users of `discover_sublabels` know.
+Sublabels = Subclasses

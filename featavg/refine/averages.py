@@ -12,7 +12,7 @@ import numpy as np
 
 from featavg.analysis import Averaging, averaging
 from featavg.arrays import Array, Ints
-from featavg.refine.clustering import means
+from featavg.refine.discover import means
 
 # Rows below this share of the most important one cannot move a decision.
 IMPORTANT = 0.01

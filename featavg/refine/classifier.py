@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
-from typing import Literal, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,17 +12,18 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from featavg.arrays import Array, Ints
-from featavg.data import Names
+from featavg.arrays import Array, Ints, labels_among
+from featavg.data import Names, encode
 from featavg.errors import InputError
-from featavg.refine.choice import RATES, Choice, choose, fit_state, marks_until, possible_counts
-from featavg.refine.clustering import Method, embed, means
-from featavg.refine.coarse_radius import coarse_radius
+from featavg.model import load_network, read_about, save_network
 from featavg.refine.descent import Frame
-from featavg.refine.known import Splitter, read_sublabels
-from featavg.refine.sublabels import Counts, class_codes
-from featavg.robustness import Budget, RadiusBracket
+from featavg.refine.discover import Counts, Finder, Method, embed, means, read_sublabels
+from featavg.refine.select import RATES, Selection, fit_state, marks_until, possible_counts, select
+from featavg.robustness import Budget, RadiusBracket, robust_radius
 from featavg.threads import one_thread
+
+READOUTS = ("maximum", "summed-probabilities")
+NAMES = ("classes", "class_of", "subclass_names")  # what a file holds beside the network
 
 
 class SubclassClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -29,11 +31,11 @@ class SubclassClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     Every sub-network starts at the center of its sub-class. How many sub-classes, which learning rate and how many
     steps is chosen on a fifth of the points, held out (of few points, on five fifths in turn): the largest robust
-    radius at an accuracy not below a coarse network's (`choice.py`); then all points are used. Robustness comes early
+    radius at an accuracy not below a coarse network's (`select.py`); then all points are used. Robustness comes early
     in training and is trained away later, so do not train longer.
 
     Args:
-        n_subclasses: sub-classes a class: `auto`, a number, a range (low, high), or a number for each class by label.
+        n_subclasses: sub-classes per class: `auto`, a number, a range (low, high), or a number for each class by label.
         method: how sub-classes are found, `k-means` or `gaussian-mixture`.
         neurons_per_subclass: hidden neurons of each sub-network.
         learning_rate: a multiple of the longest step that is surely stable, or `auto` to choose it on the held-out
@@ -73,22 +75,26 @@ class SubclassClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self, X: ArrayLike, y: ArrayLike, sublabels: ArrayLike | None = None, sample_weight: ArrayLike | None = None
     ) -> Self:
         """Learn from points X (sample, axis), labels y and, where known, sub-labels (−1 or None: unknown)."""
-        checked = validate_data(self, X, y, dtype=np.float64)
-        points, labels = np.asarray(checked[0]), np.asarray(checked[1])
-        check_classification_targets(labels)
-        weights = _check_sample_weight(sample_weight, points, ensure_non_negative=True)
-        kept = weights > 0  # a weight of 0 is a point that is not there
-        self.classes_: Names = np.unique(labels[kept])
-        points, weights = points[kept], weights[kept]
-        codes = self._codes(points, labels[kept])
-        given = None if sublabels is None else read_sublabels(_as_many(sublabels, len(kept))[kept], codes)
-        seed = _seed(self.random_state)
-        counts = self._fixed_counts()
-        split = Splitter(embed(points, "pca", seed), codes, weights, given, self.method, counts, seed)
-        self.choice_ = self._choose(points, codes, weights, split, seed)
-        found = self._train(points, weights, split, seed)
-        self.subclass_ = np.full(len(kept), -1, dtype=np.int64)
-        self.subclass_[kept] = found
+        points, codes, weights, present = self._checked(X, y, sample_weight)
+        given = None if sublabels is None else read_sublabels(sublabels, codes, present)
+        state = self.random_state
+        seed = int(state if isinstance(state, int | np.integer) else (state or np.random.RandomState()).randint(2**31))
+        finder = Finder(embed(points, "pca", seed), codes, given, self.method, seed, weights)
+        self.choice_ = self._choose(points, codes, weights, finder, seed)
+        everyone = np.arange(len(points))
+        labels, self.class_of_ = finder(everyone, self._named_counts() or self.choice_.count)
+        frame, width, self.n_iter_ = Frame.of(points, weights), self.neurons_per_subclass, self.choice_.steps
+        inside = frame.inside(points, len(points))
+        _, found = next(fit_state(inside, labels, weights, frame, self.choice_.rate, width, (self.n_iter_,), seed))
+        # Two classes are the paper's -1 and +1 in the network, as everywhere outside this room.
+        self.network_ = found.network(frame, 2 * self.class_of_ - 1 if len(self.classes_) == 2 else self.class_of_)
+        self.subclass_ = np.full(len(present), -1, dtype=np.int64)
+        self.subclass_[present] = labels
+        self.subclass_names_ = finder.names(labels, self.class_of_, self.classes_)
+        self.subclass_centers_ = means(points, labels, weights)
+        self.subclasses_of_ = {
+            name: np.flatnonzero(self.class_of_ == code) for code, name in enumerate(self.classes_.tolist())
+        }
         return self
 
     def predict_proba(self, X: ArrayLike) -> Array:
@@ -128,23 +134,34 @@ class SubclassClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         check_is_fitted(self)
         points = validate_data(self, X, reset=False, dtype=np.float64)
-        codes = class_codes(y, len(points), self.classes_)
-        return coarse_radius(
-            self.network_, self.class_of_, points, codes, readout=readout, norm=norm, box=box, budget=budget,
-            workers=workers,
-        )  # fmt: skip
+        codes = encode(y, self.classes_, "y", len(points))
+        if readout not in READOUTS:
+            raise InputError(f"readout must be one of {', '.join(READOUTS)}, got {readout!r}")
+        network = self.network_.reading(readout)
+        labels = network.readout.labels[codes]
+        return robust_radius(network, points, labels, norm=norm, box=box, budget=budget, workers=workers)
 
-    def _codes(self, X: Array, y: Names) -> Ints:
+    def _checked(self, X: ArrayLike, y: ArrayLike, weight: ArrayLike | None) -> tuple[Array, Ints, Array, Any]:
+        """Points, codes of their classes, weights, and which of the rows these are: a weight of 0 is no point."""
+        checked = validate_data(self, X, y, dtype=np.float64)
+        points, labels = np.asarray(checked[0]), np.asarray(checked[1])
+        check_classification_targets(labels)
+        weights = _check_sample_weight(weight, points, ensure_non_negative=True)
+        present = weights > 0
+        if not present.all():
+            points, labels, weights = points[present], labels[present], weights[present]
+        self.classes_, codes = np.unique(labels, return_inverse=True)
         if len(self.classes_) < 2:
             raise InputError(f"y must hold at least 2 classes, got {len(self.classes_)} class")
-        if not np.ptp(X, axis=0).any():
+        if (points[0] == points).all():
             raise InputError("X must differ between points, got constant features; check the columns")
         for name, value in (("neurons_per_subclass", self.neurons_per_subclass), ("max_steps", self.max_steps)):
             if value < 1:
                 raise InputError(f"{name} must be at least 1, got {value}")
-        return np.searchsorted(self.classes_, y).astype(np.int64)
+        return points, codes.astype(np.int64), weights, present
 
-    def _fixed_counts(self) -> dict[int, int] | None:
+    def _named_counts(self) -> dict[int, int] | None:
+        """The number of sub-classes by the code of the class, if every class has its own."""
         if not isinstance(self.n_subclasses, Mapping):
             return None
         missing = [name for name in self.classes_.tolist() if name not in self.n_subclasses]
@@ -152,58 +169,63 @@ class SubclassClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             raise InputError(f"n_subclasses must name every class, got no number for {missing[0]!r}")
         return {code: int(self.n_subclasses[name]) for code, name in enumerate(self.classes_.tolist())}
 
-    def _counts(self, codes: Ints, weights: Array, split: Splitter) -> tuple[int, ...]:
+    def _choose(self, X: Array, codes: Ints, weights: Array, finder: Finder, seed: int) -> Selection:
+        """The number of sub-classes, the rate and the steps: as told, or as held-out points say."""
+        rate, steps, named = self.learning_rate, self.steps, self._named_counts()
+        if rate != "auto" and not rate > 0:
+            raise InputError(f"learning_rate must be auto or positive, got {rate}")
+        free = RATES if steps == "auto" else (1.0,)
+        rates = free if rate == "auto" else (float(rate),)
+        counts = (1,) if named or not finder.open_classes() else self._counts(codes, weights)
+        if steps != "auto" and len(counts) == 1:
+            return Selection(counts[0], rates[0], steps)
+        marks = marks_until(self.max_steps) if steps == "auto" else (steps,)
+        return select(
+            X, codes, weights, lambda rows, count: finder(rows, named or count), counts,
+            rates=rates, width=self.neurons_per_subclass, marks=marks, seed=seed,
+        )  # fmt: skip
+
+    def _counts(self, codes: Ints, weights: Array) -> tuple[int, ...]:
         wanted = self.n_subclasses
-        if split.complete() or isinstance(wanted, Mapping):
-            return (1,)
         if wanted == "auto":
             return possible_counts(codes, weights)
         if isinstance(wanted, tuple):
             return possible_counts(codes, weights, *wanted)
-        if isinstance(wanted, str) or wanted < 1:
-            raise InputError(f"n_subclasses must be auto, a number from 1, a range or a number a class, got {wanted!r}")
+        if not isinstance(wanted, int | np.integer) or wanted < 1:
+            raise InputError(
+                f"n_subclasses must be auto, a number from 1, a range or a number for each class, got {wanted!r}"
+            )
         return (int(wanted),)
 
-    def _choose(self, X: Array, codes: Ints, weights: Array, split: Splitter, seed: int) -> Choice:
-        counts, rates = self._counts(codes, weights, split), self._rates()
-        steps = self.max_steps if self.steps == "auto" else self.steps
-        if self.steps != "auto" and len(counts) == 1:
-            return Choice(counts[0], rates[0], steps, (), None)
-        marks = marks_until(steps) if self.steps == "auto" else (steps,)
-        width = self.neurons_per_subclass
-        return choose(X, codes, weights, split, counts, rates=rates, width=width, marks=marks, seed=seed)
 
-    def _rates(self) -> tuple[float, ...]:
-        if self.learning_rate == "auto":
-            return RATES if self.steps == "auto" else (1.0,)
-        if not self.learning_rate > 0:
-            raise InputError(f"learning_rate must be auto or positive, got {self.learning_rate}")
-        return (float(self.learning_rate),)
+def save_classifier(model: SubclassClassifier, path: str | os.PathLike[str]) -> None:
+    """Write a fitted classifier to .npz or .safetensors, whole or not at all; `load_network` reads its network alone.
 
-    def _train(self, X: Array, weights: Array, split: Splitter, seed: int) -> Ints:
-        labels, self.class_of_ = split(np.arange(len(X)), self.choice_.count)
-        frame = Frame.of(X, weights)
-        width, steps, rate = self.neurons_per_subclass, self.choice_.steps, self.choice_.rate
-        _, state = next(fit_state(frame.inside(X), labels, weights, frame, rate, width, (steps,), seed))
-        signs = 2 * self.class_of_ - 1 if len(self.classes_) == 2 else None
-        self.network_ = state.network(frame, signs)
-        self.n_iter_ = steps
-        self.subclass_names_ = split.names(labels, self.class_of_)
-        self.subclass_centers_ = means(X, labels, weights)
-        self.subclasses_of_ = {
-            name: np.flatnonzero(self.class_of_ == code) for code, name in enumerate(self.classes_.tolist())
-        }
-        return labels
+    >>> import tempfile
+    >>> x, y = np.arange(40.0)[:, None], np.repeat(["low", "high"], 20)
+    >>> model = SubclassClassifier(n_subclasses=2, steps=50, random_state=0).fit(x, y)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save_classifier(model, folder + "/model.npz")
+    ...     load_classifier(folder + "/model.npz").predict([[3.0], [33.0]]).tolist()
+    ['low', 'high']
+    """
+    save_network(model.network_, path, {name: getattr(model, f"{name}_").tolist() for name in NAMES})
 
 
-def _as_many(sublabels: ArrayLike, count: int) -> Names:
-    values = np.asarray(sublabels, dtype=object)
-    if values.shape != (count,):
-        raise InputError(f"sublabels must be one for each of {count} points, got shape {values.shape}")
-    return values
+def load_classifier(path: str | os.PathLike[str]) -> SubclassClassifier:
+    """Read what `save_classifier` wrote: it predicts as before, and does not remember what it was trained on."""
+    network, about = load_network(path), read_about(path)
+    if not is_classifier(about) or network.output_count == 1:
+        raise InputError(f"{path} must hold a network with the names of its classes, got one without; use load_network")
+    model = SubclassClassifier()
+    model.network_ = network
+    model.classes_ = np.array(about["classes"])
+    model.class_of_ = labels_among(about["class_of"], range(len(model.classes_)), network.output_count, "class_of")
+    model.subclass_names_ = np.array(about["subclass_names"])
+    model.n_features_in_ = network.inputs
+    return model
 
 
-def _seed(state: int | np.random.RandomState | None) -> int:
-    if isinstance(state, int | np.integer):
-        return int(state)
-    return int((state or np.random.RandomState()).randint(2**31))
+def is_classifier(about: Mapping[str, Any]) -> bool:
+    """Whether a network file tells of classes and sub-classes."""
+    return set(NAMES) <= set(about)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -47,15 +48,22 @@ class Frame:
         """
         shares = weights / weights.sum()
         mean = shares @ x
-        centred = x - mean
-        size = float(np.sqrt(shares @ (centred**2).sum(axis=1))) or 1.0
-        scaled = np.sqrt(shares)[:, None] * centred / size
-        gram = scaled.T @ scaled if x.shape[1] <= len(x) else scaled @ scaled.T
+        # In the precision of training: the curvature is needed to a percent, and its product is most of the work.
+        scaled = (x - mean).astype(precision(len(x)), copy=False)
+        scaled *= np.sqrt(shares)[:, None].astype(scaled.dtype)
+        size = float(np.linalg.norm(scaled)) or 1.0
+        gram = (scaled.T @ scaled if x.shape[1] <= len(x) else scaled @ scaled.T) / size**2
         return cls(mean, size, 2.0 / (float(np.linalg.eigvalsh(gram)[-1]) + CONSTANT**2))
 
-    def inside(self, x: Array) -> Array:
-        """x' (sample, axis)."""
-        return (x - self.mean) / self.size
+    def inside(self, x: Array, trained: int | None = None) -> Array:
+        """x' (sample, axis), in the precision of training on so many points."""
+        points = (x - self.mean) / self.size
+        return points if trained is None else points.astype(precision(trained), copy=False)
+
+
+def precision(count: int) -> Any:
+    """The type of number in which `count` points are trained on: up to two batches in double precision."""
+    return np.float64 if count <= 2 * BATCH else np.float32
 
 
 # ∂(Σ_i ℓ_i)/∂F (row, output) from the outputs F (row, output) and which training points these are (row,).
@@ -72,7 +80,30 @@ class State:
 
     def outputs(self, x: Array) -> Array:
         """F (sample, output)."""
-        return np.maximum(x @ self.weights.T + self.biases, 0.0) @ self.second.T
+        return self.up(np.maximum(x @ self.weights.T + self.biases, 0.0))
+
+    def up(self, hidden: Array) -> Array:
+        """hidden Aᵀ: (sample, neuron) to (sample, output)."""
+        if self._alike is None:
+            return hidden @ self.second.T
+        pooled: Array = hidden.reshape(len(hidden), len(self.second), -1).sum(axis=2)
+        return pooled * self._alike
+
+    def down(self, outputs: Array) -> Array:
+        """outputs A: (sample, output) to (sample, neuron)."""
+        if self._alike is None:
+            return outputs @ self.second
+        return np.repeat(outputs * self._alike, self.second.shape[1] // len(self.second), axis=1)
+
+    @cached_property
+    def _alike(self) -> Any:
+        """The one value of A if each output sums equally many neurons of its own: there A is no matrix to multiply by.
+
+        With one neuron per output such products would cost half as much as those with the points.
+        """
+        outputs, neurons = self.second.shape
+        alike = self.second[0, 0] * _blocks(outputs, neurons // outputs) if neurons % outputs == 0 else None
+        return self.second[0, 0] if alike is not None and np.array_equal(alike, self.second) else None
 
     def network(self, frame: Frame, class_labels: Ints | None = None) -> Network:
         """The same network on the points as they came."""
@@ -124,11 +155,12 @@ def descend(
     axis) lies in the frame. Up to two batches of points are taken all at once, in double precision. An attack moves
     every batch before the step.
     """
-    small = len(x) <= 2 * BATCH
-    kind: Any = np.float64 if small else np.float32
-    points, shares = x.astype(kind), (weights / weights.mean()).astype(kind)
+    kind = precision(len(x))
+    small = kind is np.float64
+    points, shares = x.astype(kind, copy=False), (weights / weights.mean()).astype(kind)
     w: Array
     w, b, second = (part.astype(kind) for part in (state.weights, state.biases, state.second))
+    now = State(w, b, second)  # w and b are changed in place
     # Neurons that share an output move it together: Σ_r A_r² times as fast as one would.
     eta = kind(rate / (second**2).sum(axis=1).max())
     rows, rng, step = np.arange(len(points)), np.random.default_rng(seed), 0
@@ -140,10 +172,11 @@ def descend(
                 rows = rng.integers(len(points), size=BATCH)
             batch = points[rows]
             if attack:
-                batch = attack(State(w, b, second), batch, rows)
+                batch = attack(now, batch, rows)
             z = batch @ w.T + b
-            pulled = derivative(np.maximum(z, 0) @ second.T, rows) * shares[rows, None]
-            pull = pulled @ second * (z >= 0) * (eta / len(batch))
+            pulled = derivative(now.up(np.maximum(z, 0)), rows) * (shares[rows, None] * (eta / len(batch)))
+            pull = now.down(pulled)
+            pull *= z >= 0
             w -= pull.T @ batch
             b -= kind(CONSTANT**2) * pull.sum(axis=0)
             step += 1

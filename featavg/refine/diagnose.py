@@ -3,29 +3,35 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from featavg.arrays import Array, Ints
+from featavg.data import Dataset
+from featavg.data.splits import split
 from featavg.errors import InputError
+from featavg.progress import Progress, silent
 from featavg.refine.averages import IMPORTANT, Averages, averages, centred_means
-from featavg.refine.clustering import nearest
-from featavg.refine.diagnosis import Diagnosis
-from featavg.refine.flips import flips
-from featavg.refine.gain import halves, measure_gain
-from featavg.refine.known import UNKNOWN, read_sublabels
-from featavg.refine.refined import Progress
-from featavg.refine.subject import Subject, read_subject
-from featavg.refine.sublabels import Counts, discover_sublabels
+from featavg.refine.classifier import SubclassClassifier
+from featavg.refine.comparison import KEEP, Comparison, measure
+from featavg.refine.decision import Decision, read_decision, two_layer_decision
+from featavg.refine.diagnosis import Diagnosis, Gain
+from featavg.refine.direction import common_direction
+from featavg.refine.discover import Counts, discover_sublabels
 from featavg.robustness import Budget
 from featavg.threads import one_thread
 
-ATTACKED = 300
-EXACT = 40
+MEASURED = 100  # points whose radii are attacked and bracketed
+GAINED = 300  # held-out points of all splits at which three classifiers are attacked
+SPLITS = 3
 LEAST = 8
-BUDGET = Budget(nodes=500, seconds=0.25)  # of an exact radius
+BUDGET = Budget(nodes=500, seconds=0.1)  # of a radius
+ERRORS = 2.0  # standard errors by which accuracy must exceed chance
+
+Learned = tuple[Dataset, Any]  # points that a model was trained on, and their sub-labels or None
 
 
 def diagnose(
@@ -34,8 +40,10 @@ def diagnose(
     y: ArrayLike,
     sublabels: ArrayLike | None = None,
     *,
+    train: Sequence[Any] | None = None,
     head: str | None = None,
     n_subclasses: Counts = "auto",
+    keep_accuracy: float = KEEP,
     seed: int = 0,
     progress: Progress | None = None,
 ) -> Diagnosis:
@@ -47,9 +55,13 @@ def diagnose(
             arrays of a linear head: (weights[, bias]) on features x, or (features, weights[, bias]) with x=None.
         x: points (sample, axis), best those it was not trained on.
         y: their labels (sample,).
-        sublabels: a finer label for each point, if known; otherwise found on one half and tested on the other.
-        head: the name of a torch module's linear head; its last linear layer unless told.
+        sublabels: a finer label for each point, if known; otherwise found on other points than they are tested on.
+        train: (X, y) or (X, y, sublabels) that the model was trained on: finer labels are then tried on all of them.
+            Without it they are tried on two thirds of the points and judged on the other, three times; if these are
+            too few to reach the accuracy of the model, no advice is given.
+        head: the name of a torch module's linear head; its last linear layer by default.
         n_subclasses: how many sub-classes to look for, as in `discover_sublabels`.
+        keep_accuracy: the largest loss of accuracy that the advice allows.
         seed: of everything random here.
         progress: called as progress(share done, what comes next).
 
@@ -59,92 +71,146 @@ def diagnose(
     >>> found.does_average, round(found.averages.median_index, 1)
     (True, 1.0)
     """
-    begun, tell = time.perf_counter(), progress or (lambda share, what: None)
+    begun, tell = time.perf_counter(), progress or silent
     tell(0.0, "reading the model")
-    subject = read_subject(model, x, y, head)
-    _check(subject)
+    decision = read_decision(model, x, y, head)
+    _check(decision)
+    learned = None if train is None else _read_train(tuple(model[1:]) if x is None else model, train, decision, head)
     with one_thread():
-        first, second = halves(subject.codes, seed)
         tell(0.1, "looking for sub-classes")
-        labels, class_of = subclasses(subject, first, second, sublabels, n_subclasses, seed)
-        found, centers = averages_of(subject, second, labels, class_of)
-        rows = second[:ATTACKED]
-        tell(0.3, "attacking")
-        attack = subject.attack(rows)
-        tell(0.4, "searching exact radii")
-        lower, upper = subject.exact(rows[:EXACT], BUDGET)
-        tell(0.6, "training on finer labels")
-        gain = measure_gain(subject, first, second, sublabels, seed)
-        tell(0.9, "trying common directions")
+        tested, labels, class_of = subclasses(decision, sublabels, learned, n_subclasses, seed)
+        found, centers = averages_of(decision, tested, labels, class_of)
+        rows = tested[:MEASURED]
+        tell(0.3, "measuring radii")
+        attack = decision.attack(rows)
+        bracket = decision.radius(rows, BUDGET)
+        tell(0.5, "trying common directions")
+        flips = common_direction(decision, rows, attack, centers, class_of, seed)
+        right = decision.right()
+        at_chance = _is_at_chance(right, decision.codes)
+        per_class, gain = np.bincount(class_of, minlength=len(decision.data.labels.names)), None
+        if per_class.max() == 1 and sublabels is None and learned is None:
+            # Half of the points may hide sub-classes that all of them show.
+            per_class = discover_sublabels(decision.data.x, decision.data.y, n_subclasses, seed=seed).per_class
+        if not at_chance and not decision.refined and per_class.max() > 1:
+            tell(0.6, "training on finer labels")
+            gain = measure_gain(decision, sublabels, learned, keep_accuracy, seed)
         return Diagnosis(
-            kind=subject.kind,
-            points=len(subject.codes),
-            accuracy=float(np.mean(subject.predict(subject.features) == subject.codes)),
-            classes=subject.classes,
-            per_class=np.bincount(class_of, minlength=len(subject.classes)),
+            kind=decision.kind,
+            space=decision.space,
+            points=len(right),
+            accuracy=float(right.mean()),
+            at_chance=at_chance,
+            refined=decision.refined,
+            classes=decision.data.labels.names,
+            per_class=per_class,
             sublabels_given=sublabels is not None,
             class_of=class_of,
-            row_class=subject.row_class[subject.importance > IMPORTANT * subject.importance.max()],
+            row_class=decision.row_class[decision.importance > IMPORTANT * decision.importance.max()],
             averages=found,
-            flips=flips(subject, rows, attack, centers, class_of, seed),
+            flips=flips,
             rows=rows,
             attack=attack,
-            exact_lower=lower,
-            exact_upper=upper,
+            exact_lower=bracket.lower,
+            exact_upper=np.minimum(attack, bracket.upper),
             gain=gain,
             seed=seed,
             seconds=time.perf_counter() - begun,
         )
 
 
-def _check(subject: Subject) -> None:
-    sizes = np.bincount(subject.codes, minlength=len(subject.classes))
+def subclasses(
+    decision: Decision, sublabels: ArrayLike | None, learned: Learned | None, wanted: Counts, seed: int
+) -> tuple[Ints, Ints, Ints]:
+    """Rows that are tested, their sub-labels without gaps, and the class of each sub-label.
+
+    Given sub-labels are tested on all points. Found ones are tested on other points than those they were found on: on
+    all points if they were found on those that the model was trained on, else on a random half.
+    """
+    x, y = decision.data.x, decision.data.y
+    first, second = split(decision.codes, (1, 1), seed)
+    tested = np.concatenate([first, second])
+    if sublabels is not None:
+        found = discover_sublabels(x, y, wanted, given=sublabels, seed=seed)
+        labels = found.labels[tested]
+    elif learned is not None:
+        data, given = learned
+        found = discover_sublabels(data.x, data.y, wanted, given=given, seed=seed)
+        labels = found.assign(x[tested], y[tested])
+    else:
+        tested = second
+        found = discover_sublabels(x[first], y[first], wanted, seed=seed)
+        labels = found.assign(x[second], y[second])
+    used, codes = np.unique(labels, return_inverse=True)
+    return tested, codes.astype(np.int64), found.class_of[used]
+
+
+def averages_of(decision: Decision, rows: Ints, labels: Ints, class_of: Ints) -> tuple[Averages, Array]:
+    """How the weights relate to the sub-classes of these rows, and the centred means (subclass, feature) of those."""
+    features = decision.data.x[rows]
+    centers = centred_means(features, labels)
+    mean = features.mean(axis=0)
+    return averages(decision.rows, decision.row_class, decision.importance, centers, class_of, mean), centers
+
+
+def measure_gain(
+    decision: Decision, sublabels: ArrayLike | None, learned: Learned | None, keep_accuracy: float, seed: int
+) -> Gain:
+    """Train again on coarse and on finer labels, three times, each time judged at another third of the points."""
+    data = decision.data
+    sides: tuple[list[Decision], ...] = ([], [], [])
+    given = None if sublabels is None else np.asarray(sublabels, dtype=object)
+    models = []
+    for turn, judge in enumerate(split(decision.codes, (1,) * SPLITS, seed)):
+        rest = np.setdiff1d(np.arange(len(data)), judge)
+        points, told = (data.take(rest), None if given is None else given[rest]) if learned is None else learned
+        judged = data.take(judge)
+        sides[0].append(decision.take(judge))
+        for side in (1, 2):
+            model = SubclassClassifier(1 if side == 1 else "auto", random_state=seed + turn)
+            model.fit(points.x, points.y, sublabels=None if side == 1 else told)
+            sides[side].append(
+                two_layer_decision(model.network_, judged.x, judged.y, data.labels.names, model.class_of_)
+            )
+        models.append(model)
+    before, coarse, finer = (measure(side, GAINED) for side in sides)
+    per_class = tuple(np.max([np.bincount(model.class_of_) for model in models], axis=0).tolist())
+    how = f"an attack on the decision that predict makes, in {decision.space}"
+    names = (decision.kind, "coarse labels", "finer labels")
+    over_model, over_coarse = (
+        Comparison((name, names[2]), how, per_class, side, finer, keep_accuracy, seed=seed)
+        for name, side in zip(names[:2], (before, coarse), strict=True)
+    )
+    return Gain(over_model, over_coarse, len(points), learned is not None)
+
+
+def _check(decision: Decision) -> None:
+    names = decision.data.labels.names
+    sizes = np.bincount(decision.codes, minlength=len(names))
     if sizes.min() < LEAST:
-        name = subject.classes[int(sizes.argmin())]
+        name = names[int(sizes.argmin())]
         raise InputError(f"a diagnosis needs at least {LEAST} points of every class, got {sizes.min()} of {name!r}")
-    if not np.ptp(subject.features, axis=0).any():
+    if not np.ptp(decision.data.x, axis=0).any():
         raise InputError("features must differ between points, got the same values everywhere; check the input")
-    if not subject.importance.any():
+    if not decision.importance.any():
         raise InputError("the weights of this model are all 0, so it decides nothing; train it first")
 
 
-def subclasses(
-    subject: Subject, first: Ints, second: Ints, sublabels: ArrayLike | None, wanted: Counts, seed: int
-) -> tuple[Ints, Ints]:
-    """Sub-labels of the rows `second` without gaps, and the class of each: given, or found on the rows `first`."""
-    if sublabels is None:
-        names = subject.classes[subject.codes]
-        found = discover_sublabels(subject.features[first], names[first], wanted, seed=seed)
-        labels, class_of = found.assign(subject.features[second], names[second]), found.class_of
-    else:
-        given = read_sublabels(sublabels, subject.codes)
-        labels, class_of = _completed(subject.features[second], subject.codes[second], given.codes[second])
-    used, codes = np.unique(labels, return_inverse=True)
-    return codes.astype(np.int64), class_of[used]
+def _read_train(model: Any, train: Sequence[Any], decision: Decision, head: str | None) -> Learned:
+    """The points that the model was trained on, in the space where it decides, and their sub-labels."""
+    if len(train) not in (2, 3):
+        raise InputError(f"train must be (X, y) or (X, y, sublabels), got {len(train)} parts")
+    data = read_decision(model, train[0], train[1], head).data
+    if not np.array_equal(data.labels.names, decision.data.labels.names):
+        raise InputError(
+            f"train must have the classes {decision.data.labels.names.tolist()}, got {data.labels.names.tolist()}"
+        )
+    return data, train[2] if len(train) == 3 else None
 
 
-def averages_of(subject: Subject, rows: Ints, labels: Ints, class_of: Ints) -> tuple[Averages, Array]:
-    """How the weights relate to the sub-classes of these rows, and the centred means (subclass, feature) of those."""
-    features = subject.features[rows]
-    centers = centred_means(features, labels)
-    found = averages(
-        subject.rows, subject.row_class, subject.importance, centers, class_of, features.mean(axis=0)
-    )  # fmt: skip
-    return found, centers
-
-
-def _completed(points: Array, classes: Ints, codes: Ints) -> tuple[Ints, Ints]:
-    """Given sub-labels, ordered by class; a point without one gets that of the nearest known center of its class."""
-    labels = np.empty(len(codes), dtype=np.int64)
-    class_of: list[int] = []
-    for c in np.unique(classes):
-        own = classes == c
-        known = own & (codes != UNKNOWN)
-        names = np.unique(codes[known])
-        if not len(names):
-            raise InputError("every class needs some sub-labels, got a class without any; leave sublabels out")
-        centers = np.stack([points[known & (codes == name)].mean(axis=0) for name in names])
-        labels[own] = nearest(points[own], centers) + len(class_of)
-        labels[known] = np.searchsorted(names, codes[known]) + len(class_of)
-        class_of += [int(c)] * len(names)
-    return labels, np.array(class_of, dtype=np.int64)
+def _is_at_chance(right: Array, codes: Ints) -> bool:
+    """Whether the mean accuracy over classes is less than two standard errors above 1/classes."""
+    sizes = np.bincount(codes)
+    recall = np.bincount(codes, right) / np.maximum(sizes, 1)
+    error = np.sqrt((recall * (1 - recall) / np.maximum(sizes, 1)).sum()) / len(sizes)
+    return bool(recall.mean() - ERRORS * error <= 1 / len(sizes))

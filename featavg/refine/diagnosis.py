@@ -7,7 +7,7 @@ import math
 import os
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Literal
 
 import numpy as np
 
@@ -16,21 +16,58 @@ from featavg.data import Names
 from featavg.record import Result
 from featavg.record.words import number
 from featavg.refine.averages import Averages
-from featavg.refine.choice import WORTH
-from featavg.refine.flips import Flips
-from featavg.refine.gain import Gain
+from featavg.refine.comparison import Comparison
+from featavg.refine.direction import Flips
+from featavg.refine.results import AVERAGING, INTERVALS, diagnosis_result, plain
+from featavg.refine.select import WORTH
 
 LEVEL = 0.05  # of the p-value
-AVERAGING = 0.5  # an index above it is nearer to averaging than to decoupled
+Advice = Literal[
+    "at chance", "no finer labels", "already refined", "train on finer labels", "costs accuracy", "too few points",
+    "will not help", "unsure",
+]  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Gain:
+    """The decision trained again on finer labels, against the model and against the same training on coarse ones.
+
+    Both count: a stronger recipe alone is no gain from labels, and labels alone none for this model.
+    """
+
+    over_model: Comparison
+    over_coarse: Comparison
+    trained_on: int  # points of each training
+    train_given: bool  # whether these were the user's training points, not some of those that are judged
+
+    @property
+    def raised(self) -> bool:
+        """Whether the radius is surely more than 5 % above that of both."""
+        found = (self.over_model.factor, self.over_coarse.factor)
+        return all(factor is not None and factor[1][0] > WORTH for factor in found)
+
+    @property
+    def refuted(self) -> bool:
+        """Whether the radius is surely not more than 5 % above that of coarse labels, or that of the model.
+
+        The model may have learned from more points; so its radius counts only against one that had them too.
+        """
+        against = (self.over_coarse, self.over_model) if self.train_given else (self.over_coarse,)
+        return any(one.factor is not None and one.factor[1][1] < WORTH for one in against) or (
+            max(self.over_model.per_class) == 1
+        )
 
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """What `diagnose` found; print it for the verdict and the table."""
+    """What `diagnose` found; print it for the verdict and the tables."""
 
     kind: str  # what was diagnosed
+    space: str  # in which radii are measured
     points: int
     accuracy: float
+    at_chance: bool  # whether it is not surely better than chance at these points, all classes weighed alike
+    refined: bool  # whether it was trained on finer labels already
     classes: Names  # (class,)
     per_class: Ints  # (class,)  sub-classes of each class
     sublabels_given: bool
@@ -38,11 +75,11 @@ class Diagnosis:
     row_class: Ints  # (row,)  of the rows in `averages`
     averages: Averages
     flips: Flips
-    rows: Ints = field(repr=False)  # (measured,)  which points were attacked
-    attack: Array = field(repr=False)  # (measured,)  their radii, upper bounds
-    exact_lower: Array = field(repr=False)  # (asked,)  proved, of the first of `rows`
-    exact_upper: Array = field(repr=False)  # (asked,)
-    gain: Gain = field(repr=False)
+    rows: Ints = field(repr=False)  # (measured,)  which points were measured
+    attack: Array = field(repr=False)  # (measured,)  their radii under attack, upper bounds
+    exact_lower: Array = field(repr=False)  # (measured,)  proved
+    exact_upper: Array = field(repr=False)  # (measured,)
+    gain: Gain | None = field(repr=False)  # None where there is nothing to try
     seed: int = 0
     seconds: float = 0.0
 
@@ -54,21 +91,29 @@ class Diagnosis:
         return self.averages.p_value < LEVEL and self.averages.median_index > AVERAGING
 
     @property
+    def advice(self) -> Advice:
+        """What to do, in a few words."""
+        if self.at_chance:
+            return "at chance"
+        if self.refined:
+            return "already refined"
+        if self.gain is None:
+            return "no finer labels"
+        if self.gain.over_model.costs_accuracy:
+            # Whether labels or missing points cost it can be told only after training on as many points as the model.
+            return "costs accuracy" if self.gain.train_given else "too few points"
+        if self.gain.raised:
+            return "train on finer labels"
+        return "will not help" if self.gain.refuted else "unsure"
+
+    @property
     def finer_labels_help(self) -> bool:
         """Whether sub-classes exist, and training on them surely raises the radius and does not surely cost accuracy.
 
-        The 95 % intervals of the mean radius over the model's and over that of coarse labels both lie above 1.05, and
-        that of the change in accuracy against the model does not lie below 0.
+        The 95 % intervals of the median radius over the model's and over that of coarse labels both lie above 1.05, and
+        accuracy is not surely lost beyond `keep_accuracy`.
         """
-        return bool(self.per_class.max() > 1) and self._raised and not self._costly
-
-    @property
-    def _raised(self) -> bool:
-        return self.gain.surest[1][0] > WORTH
-
-    @property
-    def _costly(self) -> bool:
-        return self.gain.accuracy_change[1] < 0
+        return self.advice == "train on finer labels"
 
     @property
     def fragile(self) -> Ints:
@@ -77,103 +122,122 @@ class Diagnosis:
         return self.rows[right[np.argsort(self.attack[right])][:20]]
 
     @property
-    def median_radius(self) -> float:
-        """Of the measured points under attack; errors count as 0."""
-        return float(np.median(self.attack))
+    def median_radius(self) -> tuple[float, float]:
+        """Lower and upper bound of the median radius of the measured points; errors count as 0."""
+        return float(np.median(self.exact_lower)), float(np.median(self.exact_upper))
 
     @property
     def verdict(self) -> str:
-        """Two sentences: what is wrong, and what to do."""
-        return f"{self._wrong()} {self._advice()}"
+        """What is wrong, how sure that is, and what to do."""
+        if self.at_chance:
+            return (
+                f"This model is no better than chance on these points (accuracy {self.accuracy:.3f}): check that "
+                "columns, scales and labels are those that it was trained on."
+            )
+        return f"{self._wrong()} {self._advised()}"
 
     def _wrong(self) -> str:
         found, counts = self.averages, number(float(self.per_class.mean()))
+        if self.does_average is None and self.per_class.max() > 1:
+            return "Half of the points are too few to show its sub-classes, so averaging could not be tested."
         if self.does_average is None:
             return "No class shows sub-classes, so there is nothing its weights could average."
-        facts = f"index {found.median_index:.2f}, p = {found.p_value:.2g}, {counts} sub-classes a class"
+        facts = f"index {found.median_index:.2f}, p = {found.p_value:.2g}, {counts} sub-classes per class"
         if self.does_average:
             return f"It averages: the weights of a class hold all of its sub-classes alike ({facts})."
-        weak = "; with two sub-classes a class such a test has little power" if self.per_class.max() <= 2 else ""
-        return f"It does not average beyond chance ({facts}{weak})."
+        weak = "; with two sub-classes per class such a test has little power" if self.per_class.max() <= 2 else ""
+        if found.p_value < LEVEL:
+            return (
+                f"Its weights lean towards the average of their class more than chance does, but hold some sub-classes "
+                f"far more than others: too uneven to be called averaging ({facts})."
+            )
+        return f"Its weights are no nearer to the average of their class than chance explains ({facts}{weak})."
 
-    def _advice(self) -> str:
-        gain = self.gain
-        interval = f"{gain.over_coarse_interval[0]:.2f} to {gain.over_coarse_interval[1]:.2f}"
-        if not self.per_class.max() > 1:
-            return "Finer labels will not help."
-        if self.finer_labels_help:
-            return (
-                f"Train on finer labels with SubclassClassifier: its mean robust radius is {gain.over_model:.2f} times "
-                f"that of this model at accuracy {gain.accuracy[2]:.3f} against {gain.accuracy[0]:.3f}, and "
-                f"{gain.over_coarse:.2f} times ({interval}) that of the same training on coarse labels."
-            )
-        if self._raised:
-            return (
-                "Finer labels will not help: they cost accuracy, "
-                f"{gain.accuracy[2]:.3f} against {gain.accuracy[0]:.3f}, "
-                f"for a mean robust radius {gain.over_model:.2f} times that of this model."
-            )
-        return (
-            f"Finer labels will not help: they change the mean robust radius by a factor of {gain.over_coarse:.2f} "
-            f"({interval}) over coarse labels, and of {gain.over_model:.2f} over this model."
+    def _advised(self) -> str:
+        if self.refined:
+            return "It is already refined: several outputs speak for one class, so there is no finer training to try."
+        if self.gain is None:
+            return "No finer labels found: keep the labels as they are."
+        model, coarse = self.gain.over_model, self.gain.over_coarse
+        before, after = model.accuracy
+        radii = (
+            f"its median radius is {model.factor_text} against this model and {coarse.factor_text} against coarse "
+            "labels by the same training"
+        )
+        accuracy = f"accuracy {after:.3f} against {before:.3f}"
+        match self.advice:
+            case "train on finer labels":
+                though = "" if self.does_average else "Finer labels help all the same. "
+                return f"{though}Train on finer labels with SubclassClassifier: {radii}, at {accuracy}."
+            case "costs accuracy":
+                return f"Finer labels would cost accuracy: trained on the same points, {accuracy}; {radii}. " \
+                    "Keep the labels, unless that robustness is worth it."  # fmt: skip
+            case "too few points":
+                few = f"trained on {self.gain.trained_on} of these points alone, {accuracy}"
+                return f"Too few points to advise: {few}. Pass those that it was trained on: train=(X, y)."
+            case "will not help":
+                return f"Finer labels will not help: {radii}, at {accuracy}."
+        return f"Whether finer labels would help is not sure: {radii}, at {accuracy}. More points would tell" + (
+            "." if self.gain.train_given else ", best those that it was trained on: train=(X, y)."
         )
 
     def table(self) -> list[tuple[str, str]]:
-        """Every number with its name, as text."""
-        found, gain, flip = self.averages, self.gain, self.flips
+        """Every number about the model as it is, with its name, as text."""
+        found, measured = self.averages, len(self.rows)
         exact = self.exact_upper - self.exact_lower <= 1e-5 * self.exact_upper
-        quartiles = [np.quantile(self.attack, share) for share in (0.25, 0.5, 0.75)]
+        low, high = self.median_radius
         return [
             ("classifier", self.kind),
-            ("points", str(self.points)),
-            ("accuracy", number(self.accuracy)),
+            (f"accuracy at all {self.points} points", number(self.accuracy)),
             ("sub-classes of each class", f"{self.per_class.tolist()} {'given' if self.sublabels_given else 'found'}"),
             ("averaging index (1 averages, 0 decoupled)", number(found.median_index)),
             ("p-value, 2·median over rows", number(found.p_value)),
             ("share of the weights in class averages", f"{found.share:.3f} ({found.chance_share:.3f} by chance)"),
-            ("radius quartiles under attack", ", ".join(number(float(value)) for value in quartiles)),
-            ("true median radius", f"{number(float(np.median(self.exact_lower)))} to "
-             f"{number(float(np.median(self.exact_upper)))}, exact at {int(exact.sum())} of {len(exact)} points"),
-            ("universal direction / attack, median radius", number(flip.ratio)),
-            ("mean radius: model, coarse, finer", ", ".join(map(number, gain.radius))),
-            ("accuracy: model, coarse, finer", ", ".join(map(number, gain.accuracy))),
-            ("most fragile points", ", ".join(map(str, self.fragile[:10].tolist()))),
+            (f"median ℓ2 radius at {measured} points, in {self.space}",
+             f"{number(low)} to {number(high)}, exact at {int(exact.sum())} of them"),
+            ("their quartiles, upper bounds",
+             ", ".join(number(float(np.quantile(self.exact_upper, share))) for share in (0.25, 0.5, 0.75))),
+            ("universal direction / attack, median radius there", number(self.flips.ratio)),
+            ("most fragile of them", ", ".join(map(str, self.fragile[:10].tolist()))),
+        ]  # fmt: skip
+
+    def gain_table(self) -> list[tuple[str, str]]:
+        """Every number about training again, at the held-out points of all splits; empty where nothing was tried."""
+        if self.gain is None:
+            return []
+        model, coarse = self.gain.over_model, self.gain.over_coarse
+        held, measured = len(model.before.right), model.radii.shape[1]
+        return [
+            (f"accuracy at {held} held-out points: model, coarse, finer",
+             ", ".join(map(number, (model.accuracy[0], *coarse.accuracy)))),
+            (f"median ℓ2 radius under attack at {measured} of them",
+             ", ".join(map(number, (model.median[0], *coarse.median)))),
+            ("points of each training", str(self.gain.trained_on)),
+            ("sub-classes of each class that it took", ", ".join(map(str, model.per_class))),
         ]  # fmt: skip
 
     def __str__(self) -> str:
-        rows = self.table()
-        wide = max(len(name) for name, _ in rows)
-        return "\n".join([self.verdict, "", *(f"{name:<{wide}}  {value}" for name, value in rows)])
+        tables = [rows for rows in (self.table(), self.gain_table()) if rows]
+        wide = max(len(name) for rows in tables for name, _ in rows)
+        parts = ["\n".join(f"{name:<{wide}}  {value}" for name, value in rows) for rows in tables]
+        return "\n\n".join([self.verdict, *parts])
 
     def to_result(self) -> Result:
-        """Return the diagnosis as a result, which the report draws."""
-        from featavg.refine.healthy import result_of
-
-        return result_of(self)
+        """Return the diagnosis as a result, which the report draws: a claim that fails is a finding about the model."""
+        return diagnosis_result(self)
 
     def report(self, path: str | os.PathLike[str]) -> Path:
         """Write one self-contained HTML page and return its path."""
         # Late: the page needs matplotlib, the numbers do not.
-        from featavg.report import OVER_POINTS, write_report
+        from featavg.report import write_report
 
-        return write_report(
-            [self.to_result()], path, heading="Does this classifier average its features?", intervals=OVER_POINTS
-        )
+        heading = "Does this classifier average its features?"
+        return write_report([self.to_result()], path, heading=heading, intervals=INTERVALS)
 
     def to_json(self) -> str:
         """Return every number as JSON; what is not finite is null."""
         content = asdict(self)
-        content |= {"verdict": self.verdict, "does_average": self.does_average}
+        content |= {"verdict": self.verdict, "advice": self.advice, "does_average": self.does_average}
         content |= {"finer_labels_help": self.finer_labels_help, "fragile": self.fragile}
         content["averages"] |= {"median_index": self.averages.median_index, "p_value": self.averages.p_value}
-        return json.dumps(_plain(content), indent=1, allow_nan=False, ensure_ascii=False)
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {str(name): _plain(item) for name, item in value.items()}
-    if isinstance(value, np.ndarray | np.generic):
-        return _plain(value.tolist())
-    if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+        return json.dumps(plain(content), indent=1, allow_nan=False, ensure_ascii=False)

@@ -69,7 +69,7 @@ def test_refine_on_some_concepts_leaves_a_model_that_predicts_a_page_and_numbers
     assert "model: model.npz\npage: page.html" in output
     assert number(found["median"][1]) in output
     assert found["proved"]
-    assert found["held_out"] == 32
+    assert found["held_out"] == 96  # three fifths, each held out once
     page = (tmp_path / "page.html").read_text()
     assert "<svg" in page
     assert "http" not in page
@@ -213,7 +213,7 @@ def files(featavg, tmp_path):
         ("refine digits -o m.npz --task prime", "a class must be one of 0, 1"),
         ("refine mnst -o m.npz", "no data at mnst"),
         ("diagnose model.npz narrow.csv", "must be as wide as the network, got 3 features and 5 weights"),
-        ("diagnose model.npz other.csv", "got 'clean'; it was not seen before"),
+        ("diagnose model.npz other.csv", "got 'clean'; map yours to these"),
         ("diagnose model.npz nan.csv", "must be finite, got 1 NaN"),
         ("diagnose model.npz constant.csv", "the same values everywhere"),
         ("diagnose model.npz one-class.csv", "at least 2 classes"),

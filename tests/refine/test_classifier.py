@@ -13,11 +13,11 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from featavg import InputError, load_images
 from featavg.refine import SubclassClassifier
-from featavg.refine.choice import RATES, Trial, _best, marks_until
-from featavg.refine.descent import Frame, State, at_centers, descend, labelled
-from featavg.refine.heldout import Worth, coarse_margins, folds, newton_distances, pool
+from featavg.refine.descent import Frame, State, at_centers, at_random, descend, labelled
+from featavg.refine.select import RATES, Trial, Worth, _best, folds, grouped, marks_until, newton_distances, pool
 from featavg.robustness import Budget
 from featavg.robustness.attacks import GradientWalk
+from featavg.robustness.attacks.newton import NewtonWalk
 
 
 @parametrize_with_checks([SubclassClassifier(random_state=0, max_steps=200)])
@@ -26,7 +26,7 @@ def test_scikit_learn_accepts_it(estimator: Any, check: Any) -> None:
 
 
 def blobs(classes: int = 2, seed: int = 0) -> tuple[Any, Any, Any]:
-    """Four clusters a class at orthogonal directions of length 6, noise 1."""
+    """Four clusters per class at orthogonal directions of length 6, noise 1."""
     rng = np.random.default_rng(seed)
     fine = rng.integers(4 * classes, size=400)
     return 6.0 * np.eye(30)[fine] + rng.standard_normal((400, 30)), np.array(list("abc"))[fine % classes], fine
@@ -258,10 +258,34 @@ def test_a_learning_rate_is_chosen_with_the_moment_unless_given() -> None:
 
 def test_newton_distance_of_a_linear_decision_is_the_distance() -> None:
     state = State(np.array([[3.0, 4.0], [-3.0, -4.0]]), np.array([50.0, 50.0]), np.eye(2))
-    x, own = np.array([[1.0, 1.0]]), np.array([[True, False]])
-    np.testing.assert_allclose(newton_distances(state, own, x), 7 / 5)
-    assert newton_distances(state, ~own, x) == 0
-    np.testing.assert_allclose(coarse_margins(state.outputs(x), own, np.array([0, 1])), 14)
+    x, decision = np.array([[1.0, 1.0]]), grouped(np.array([0, 1]))
+    np.testing.assert_allclose(newton_distances(state, decision, x, np.array([0])), 7 / 5)
+    assert newton_distances(state, decision, x, np.array([1])) == 0
+
+
+def test_newton_walks_end_where_the_attack_of_the_robustness_room_ends(digits: Any) -> None:
+    """The walk in the space of the neurons against the one in that of the inputs, on a decision over sub-classes."""
+    _, test, auto = digits
+    few, codes = test.x[:60], (test.y[:60] > 0).astype(np.int64)
+    network = auto.network_
+    state = State(network.weights, network.biases, network.second)
+    found = newton_distances(state, grouped(auto.class_of_), few, codes)
+    attack = NewtonWalk()(network, few, test.y[:60], readout="summed-probabilities").upper
+    assert np.array_equal(found == 0, attack == 0)
+    assert np.median(np.abs(found - attack) / np.maximum(attack, 1e-9)) < 0.01
+
+
+@pytest.mark.parametrize("width", [1, 3])
+def test_a_second_layer_of_equal_blocks_is_not_multiplied_by(width: int) -> None:
+    rng = np.random.default_rng(0)
+    state = at_random(4, width, 5, seed=0)
+    hidden, outputs = rng.random((7, 4 * width)), rng.random((7, 4))
+    assert state._alike is not None
+    np.testing.assert_allclose(state.up(hidden), hidden @ state.second.T)
+    np.testing.assert_allclose(state.down(outputs), outputs @ state.second)
+    uneven = State(state.weights, state.biases, state.second * rng.random(4 * width))
+    assert uneven._alike is None
+    np.testing.assert_allclose(uneven.up(hidden), hidden @ uneven.second.T)
 
 
 X = np.arange(40.0).reshape(20, 2)
@@ -295,7 +319,7 @@ def test_nan_unseen_labels_and_unknown_readouts_are_refused() -> None:
         model.predict(np.full((1, 2), np.nan))
     with pytest.raises(ValueError, match="3 features, but SubclassClassifier is expecting 2"):
         model.predict(np.ones((1, 3)))
-    with pytest.raises(InputError, match="got 5; it was not seen"):
+    with pytest.raises(InputError, match=r"labels among \[0, 1\], got 5; map yours"):
         model.robust_radius(X[:1], [5])
     with pytest.raises(InputError, match="maximum, summed-probabilities"):
         model.robust_radius(X[:1], [0], readout="loudest")  # type: ignore[arg-type]

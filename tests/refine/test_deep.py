@@ -16,8 +16,7 @@ from featavg import InputError, load_images
 from featavg.commands.models import fit_points, read_model
 from featavg.deep import Recipe, SmallCNN, fit, load_weights, read_card
 from featavg.deep.refined import CoarseReadout, answer_coarsely
-from featavg.refine import SubclassClassifier, refine_module
-from featavg.refine.subject import read_subject
+from featavg.refine import SubclassClassifier, read_decision, refine_module
 
 RECIPE = Recipe(epochs=3, learning_rate=0.05, batch_size=64)
 
@@ -102,13 +101,24 @@ def test_a_refined_module_is_diagnosed_by_its_own_decision(
     found.save(tmp_path / "refined.safetensors")
     loaded = read_model(tmp_path / "refined.safetensors", "small-cnn", (8, 8))
     for module in (found.module, loaded):
-        subject = read_subject(module, test_x, test_y)
+        decision = read_decision(module, test_x, test_y)
         with torch.no_grad():
             decided = found.module(torch.tensor(test_x, dtype=torch.float32)).argmax(dim=1).numpy()
-        assert np.array_equal(subject.predict(subject.features), decided)
-        radii = subject.attack(np.arange(len(test_y)))
+        assert np.array_equal(decision.predict(decision.data.x), decided)
+        radii = decision.attack(np.arange(len(test_y)))
         assert np.array_equal(radii == 0, found.classes[decided] != test_y)
     assert fit_points(test_x.reshape(-1, 64), (8, 8), loaded).shape == (60, 1, 8, 8)
+
+
+def test_what_reshapes_points_changes_no_diagnosis() -> None:
+    torch.manual_seed(0)
+    layers = nn.Sequential(nn.Linear(4, 6), nn.ReLU(), nn.Linear(6, 2))
+    x, y = np.random.default_rng(0).normal(size=(60, 4)).astype(np.float32), np.arange(60) % 2
+    plain, wrapped = (read_decision(one, x, y) for one in (layers, nn.Sequential(nn.Flatten(), nn.Dropout(), *layers)))
+    everyone = np.arange(60)
+    assert (plain.space, wrapped.space) == ("the inputs", "the inputs")
+    np.testing.assert_array_equal(plain.attack(everyone), wrapped.attack(everyone))
+    assert read_decision(nn.Sequential(*layers, nn.Linear(2, 2)), x, y).space == "the features that come into '3'"
 
 
 def test_a_block_inside_is_not_taken_for_the_head() -> None:
@@ -118,16 +128,16 @@ def test_a_block_inside_is_not_taken_for_the_head() -> None:
         nn.Sequential(OrderedDict(inner=inner, bend=nn.Tanh(), head=nn.Linear(6, 4))), [0, 0, 1, 1]
     )
     x, y = np.random.default_rng(0).normal(size=(50, 4)), np.arange(50) % 2
-    subject = read_subject(module.double(), x, y)
+    decision = read_decision(module.double(), x, y)
     with torch.no_grad():
         decided = module(torch.tensor(x)).argmax(dim=1).numpy()
-    assert np.array_equal(subject.predict(subject.features), decided)
+    assert np.array_equal(decision.predict(decision.data.x), decided)
 
 
 def test_a_refined_module_refuses_labels_of_too_few_classes() -> None:
     module = answer_coarsely(nn.Sequential(nn.Linear(4, 3), nn.ReLU(), nn.Linear(3, 3)), [0, 1, 2])
     with pytest.raises(InputError, match="the model decides between 3 classes, got 2"):
-        read_subject(module, np.random.default_rng(0).normal(size=(20, 4)), 2 * (np.arange(20) % 2))
+        read_decision(module, np.random.default_rng(0).normal(size=(20, 4)), 2 * (np.arange(20) % 2))
 
 
 def test_radii_of_a_linear_module_are_its_margins_over_the_length_of_its_weights(digits: Any) -> None:
@@ -182,7 +192,7 @@ CONVOLUTIONS = nn.Sequential(nn.Conv2d(1, 2, 3), nn.ReLU(), nn.Flatten())
         (Softened(), {}, "something comes after 'head'"),
         (small(2), {"space": "pixels"}, "space must be features, or pixels where build="),
         (small(2), {"build": lambda outputs: small(3)}, r"build\(4\) must return a module of 4 outputs, got one of 3"),
-        (small(2), {"test": (np.zeros((2, 1, 8, 8)), ["even", "prime"])}, "'prime'; it was not seen before"),
+        (small(2), {"test": (np.zeros((2, 1, 8, 8)), ["even", "prime"])}, "got 'prime'; map yours"),
         (small(2), {"sublabels": ["x"] * 500}, "every sub-label must lie in one class"),
     ],
 )

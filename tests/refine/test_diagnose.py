@@ -13,11 +13,11 @@ import pytest
 import torch
 from sklearn.linear_model import LogisticRegression
 
-from featavg import InputError, averaging_network, decoupled_network, sample_clusters
+from featavg import InputError, SubclassClassifier, averaging_network, decoupled_network, sample_clusters
+from featavg.data import split
 from featavg.intervals import normal
 from featavg.refine import diagnose, discover_sublabels
 from featavg.refine.averages import averages, centred_means
-from featavg.refine.gain import halves
 
 TRIALS = 200
 
@@ -63,7 +63,7 @@ def test_calibration_with_sub_labels_found_on_one_half_and_tested_on_the_other()
     wrong, missed = 0, 0
     for trial in range(20):
         x, y, fine = features(trial)
-        first, second = halves(y, seed=trial)
+        first, second = split(y, (1, 1), seed=trial)
         sub = discover_sublabels(x[first], y[first], 5, seed=trial)
         labels = sub.assign(x[second], y[second])
         centers = centred_means(x[second], labels)
@@ -115,34 +115,97 @@ def test_the_decoupled_network_does_not_average() -> None:
     found = diagnose(decoupled_network(data), data.x, data.y, data.cluster)
     assert found.does_average is False
     assert found.sublabels_given
-    assert "does not average" in found.verdict
+    assert "no nearer to the average of their class than chance explains" in found.verdict
 
 
-def test_one_gaussian_a_class_is_told_that_finer_labels_will_not_help() -> None:
+def test_one_gaussian_per_class_is_told_that_there_are_no_finer_labels() -> None:
     rng = np.random.default_rng(1)
     y = np.arange(500) % 2
     x = rng.standard_normal((500, 12)) + 1.0 * y[:, None]
     found = diagnose(LogisticRegression().fit(x, y), x, y)
     assert found.does_average is None
     assert not found.finer_labels_help
-    assert found.verdict.endswith("Finer labels will not help.")
+    assert found.advice == "no finer labels"
+    assert found.verdict.endswith("No finer labels found: keep the labels as they are.")
+    assert found.gain_table() == []
     assert not any("Finer labels" in claim.text for claim in found.to_result().claims)
 
 
 def test_labels_that_cost_accuracy_or_bring_little_are_not_advised(averaging: Any) -> None:
     _, found = averaging
     assert found.finer_labels_help
-    costly = replace(found, gain=replace(found.gain, accuracy_change=(-0.09, -0.01)))
-    assert not costly.finer_labels_help
-    assert "will not help: they cost accuracy" in costly.verdict
-    noisy = replace(found, gain=replace(found.gain, accuracy_change=(-0.09, 0.01)))
-    assert noisy.finer_labels_help
-    for name in ("over_model_interval", "over_coarse_interval"):
-        little = replace(found, gain=replace(found.gain, **{name: (1.04, 2.4)}))
-        assert not little.finer_labels_help
-        assert "Finer labels will not help: they change" in little.verdict
+    gain = found.gain
+    model = gain.over_model
+
+    def wrong(errors: int) -> Any:
+        right = np.ones(len(model.before.right))
+        right[:errors] = 0
+        return replace(gain, over_model=replace(model, after=replace(model.after, right=right)))
+
+    few, many = wrong(2), wrong(60)
+    assert replace(found, gain=few).finer_labels_help  # a loss that noise or keep_accuracy allows
+    assert replace(found, gain=many).advice == "too few points"  # perhaps it only learned from fewer
+    assert "Pass those that it was trained on" in replace(found, gain=many).verdict
+    costly = replace(found, gain=replace(many, train_given=True))
+    assert costly.advice == "costs accuracy"
+    assert "will not help" not in costly.verdict
+    for name in ("over_model", "over_coarse"):
+        other = getattr(gain, name)
+        equal = replace(gain, **{name: replace(other, before=other.after)})
+        little = replace(found, gain=replace(equal, train_given=True))
+        assert little.advice == "will not help"
         # The page must not call unhealthy what the verdict does not advise to change.
-        assert little.to_result().claims[-1].interval == (1.04, 2.4)
+        assert little.to_result().claims[-1].interval == (1.0, 1.0)
+    # Less robust than a model that learned from more points says nothing about labels.
+    equal = replace(gain, over_model=replace(model, before=model.after))
+    assert replace(found, gain=equal).advice == "unsure"
+
+
+def test_with_the_training_points_finer_labels_are_tried_on_all_of_them(averaging: Any) -> None:
+    data, _ = averaging
+    few = data.resample(90, seed=1)
+    found = diagnose(averaging_network(data), few.x, few.y, train=(data.x, data.y))
+    assert found.gain.trained_on == len(data)
+    assert found.per_class.tolist() == [5, 5]
+    assert found.advice == "train on finer labels"
+    assert len(found.gain.over_model.before.right) == found.points == 90  # each is judged once
+    assert found.gain.over_model.accuracy[0] == found.accuracy
+    with pytest.raises(InputError, match="train must have the classes"):
+        diagnose(averaging_network(data), few.x, few.y, train=(data.x, data.y + 5))
+    with pytest.raises(InputError, match=r"train must be \(X, y\)"):
+        diagnose(averaging_network(data), few.x, few.y, train=(data.x,))
+
+
+def test_a_model_at_chance_is_told_so_and_nothing_else(averaging: Any) -> None:
+    data, _ = averaging
+    shuffled = data.x[:, np.random.default_rng(0).permutation(data.x.shape[1])]
+    found = diagnose(averaging_network(data), shuffled, data.y)
+    assert found.advice == "at chance"
+    assert found.verdict.startswith("This model is no better than chance on these points")
+    assert "finer" not in found.verdict
+    # Always saying the frequent class is chance, too, however accurate that looks.
+    rare = np.concatenate([np.flatnonzero(data.y > 0), np.flatnonzero(data.y < 0)[:20]])
+    always = (np.zeros((1, 60)) + 1e-9, [1.0])
+    assert diagnose(always, data.x[rare], data.y[rare], data.cluster[rare]).advice == "at chance"
+
+
+def test_a_refined_model_is_called_so(averaging: Any) -> None:
+    data, _ = averaging
+    model = SubclassClassifier(5, steps=100, random_state=0).fit(data.x, data.y)
+    found = diagnose(model, data.x, data.y)
+    assert found.advice == "already refined"
+    assert found.gain is None
+    assert "already refined" in found.verdict
+
+
+def test_sentences_say_which_of_index_and_p_value_fails(averaging: Any) -> None:
+    _, found = averaging
+    uneven = replace(found, averages=replace(found.averages, index=np.full_like(found.averages.index, 0.44)))
+    assert uneven.does_average is False
+    assert "more than chance does, but hold some sub-classes far more than others" in uneven.verdict
+    assert "Finer labels help all the same." in uneven.verdict
+    chance = replace(found, averages=replace(found.averages, p_values=np.full_like(found.averages.p_values, 0.4)))
+    assert "no nearer to the average of their class than chance explains" in chance.verdict
 
 
 def test_the_change_in_accuracy_is_paired() -> None:
@@ -248,5 +311,5 @@ def test_more_sub_labels_than_points_are_refused() -> None:
 
 
 def test_unseen_labels_are_refused() -> None:
-    with pytest.raises(InputError, match="got 2; it was not seen before"):
+    with pytest.raises(InputError, match=r"labels among \[0, 1\], got 2; map yours"):
         diagnose(LogisticRegression().fit(X, Y), X, np.where(np.arange(60) == 3, 2, Y))

@@ -6,13 +6,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.cluster import KMeans
 from sklearn.metrics import adjusted_rand_score
 
 from featavg import InputError
 from featavg.refine import discover_sublabels, hidden_features
-from featavg.refine.clustering import cluster, merge_tiny
-from featavg.refine.counting import choose_count
-from featavg.refine.quality import stability
+from featavg.refine.discover.gap import choose_count
+from featavg.refine.discover.kmeans import cluster, k_means, means, merge_tiny
+from featavg.refine.discover.subclasses import stability
 
 
 def planted(clusters: int, dim: int, samples: int = 400, seed: int = 0) -> tuple[Any, Any]:
@@ -66,8 +67,35 @@ def test_the_same_seed_gives_the_same_labels_and_auto_reports_its_curve() -> Non
 
 def test_cuts_through_one_cloud_are_not_stable() -> None:
     x = np.random.default_rng(0).standard_normal((400, 8))
-    codes, halves = np.zeros(400, dtype=int), np.zeros(4, dtype=int)
-    assert stability(x, halves, codes, "k-means", seed=0) < 0.5
+    codes, four = np.zeros(400, dtype=int), np.zeros(4, dtype=int)
+    assert stability(x, four, codes, "k-means", seed=0) < 0.5
+
+
+def test_means_are_weighted_means() -> None:
+    rng = np.random.default_rng(0)
+    x, labels, weights = rng.normal(size=(50, 3)), np.arange(50) % 4, rng.uniform(1, 2, size=50)
+    expected = [np.average(x[labels == j], axis=0, weights=weights[labels == j]) for j in range(4)]
+    np.testing.assert_allclose(means(x, labels, weights), expected)
+
+
+def test_batches_spread_hardly_more_than_whole_passes() -> None:
+    """k-means of many points learns from batches; scikit-learn's Lloyd iterations are the reference."""
+    x = np.random.default_rng(0).standard_normal((6000, 20))
+    batched, whole = k_means(x, 40, seed=0), KMeans(40, n_init=1, random_state=0).fit(x)
+    assert type(batched) is not KMeans
+    assert batched.inertia_ < 1.03 * whole.inertia_
+
+
+def test_given_sub_labels_are_completed_by_the_nearest_mean_and_other_classes_are_searched() -> None:
+    x, label = planted(6, 60, samples=600)
+    y = np.where(label < 2, "a", "b")
+    some = [f"s{j}" if j < 2 and i % 3 == 0 else None for i, j in enumerate(label)]
+    found = discover_sublabels(x, y, given=some)
+    assert found.names.tolist() == ["s0", "s1", "b.1", "b.2", "b.3", "b.4"]
+    assert adjusted_rand_score(found.labels, label) > 0.99
+    assert len(found.counts) == 1
+    with pytest.raises(InputError, match="every sub-label must lie in one class, got 'all' in 2 of them"):
+        discover_sublabels(x, y, given=["all"] * 600)
 
 
 def test_tiny_clusters_join_the_nearest_and_equal_points_are_one() -> None:
@@ -96,7 +124,7 @@ Y = [0, 0, 0, 1, 1, 1]
         ((X, Y, "many"), {}, "got 'many'"),
         ((X, Y, 1), {"method": "magic"}, "one of k-means, gaussian-mixture, got 'magic'"),
         ((X, Y, 1), {"space": "moon"}, "inputs or pca, got 'moon'"),
-        ((X, Y[:3], 1), {}, "one label for each of 6 points"),
+        ((X, Y[:3], 1), {}, "y must be one for each of 6 points"),
     ],
 )
 def test_bad_input_gets_one_sentence(arguments: Any, options: Any, message: str) -> None:
@@ -105,5 +133,5 @@ def test_bad_input_gets_one_sentence(arguments: Any, options: Any, message: str)
 
 
 def test_labels_not_seen_before_are_refused() -> None:
-    with pytest.raises(InputError, match="got 7; it was not seen"):
+    with pytest.raises(InputError, match=r"labels among \[0, 1\], got 7; map yours"):
         discover_sublabels(X, Y, 1).assign(X[:1], [7])

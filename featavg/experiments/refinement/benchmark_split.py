@@ -11,11 +11,10 @@ from typing import Literal
 import numpy as np
 
 from featavg.arrays import Array, Ints
-from featavg.data import Dataset, load_images
+from featavg.data import Dataset, load_images, split
 from featavg.data.images import Part
-from featavg.refine.clustering import embed
 from featavg.refine.descent import Frame
-from featavg.refine.known import Splitter
+from featavg.refine.discover import Finder, embed
 from featavg.threads import one_thread
 
 Kind = Literal["coarse", "true", "discovered", "random"]
@@ -102,8 +101,7 @@ class BenchmarkSplit:
         if kind == "discovered":
             points, cost = self._embedded
             began = time.process_time()
-            splitter = Splitter(points, self.codes, np.ones(len(points)), None, "k-means", None, self.seed)
-            labels, class_of = splitter(np.arange(len(points)), count)
+            labels, class_of = Finder(points, self.codes, seed=self.seed)(np.arange(len(points)), count)
             return FineLabels(labels, class_of, cost + time.process_time() - began)
         rng, labels = np.random.default_rng(self.seed), np.empty(len(self.train), dtype=np.int64)
         for code in (0, 1):
@@ -140,6 +138,5 @@ def reference_split(draw: Draw, samples: int, judged: int, seed: int) -> Benchma
 def pilot_split(draw: Draw, samples: int, judged: int, seed: int) -> BenchmarkSplit:
     """Both from the training part: what is tuned here has not seen a test point."""
     points = draw("train", samples + judged, seed)
-    order = np.random.default_rng(seed).permutation(len(points))
-    judge, train = (points.take(rows) for rows in (order[:judged], order[judged:]))
+    judge, train = (points.take(rows) for rows in split(points.labels.codes, (judged, samples), seed))
     return BenchmarkSplit(train, judge, seed)

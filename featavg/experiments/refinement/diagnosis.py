@@ -20,10 +20,9 @@ from featavg.data import Dataset, sample_clusters
 from featavg.experiments import Expect, Quantity
 from featavg.model import averaging_network, decoupled_network
 from featavg.record import Column, Drawing, Table
-from featavg.refine.diagnose import averages_of, diagnose, subclasses
+from featavg.refine import diagnose, discover_sublabels, read_decision
+from featavg.refine.diagnose import averages_of, subclasses
 from featavg.refine.diagnosis import LEVEL
-from featavg.refine.gain import halves
-from featavg.refine.subject import read_subject
 
 COST = ("long", 320)
 NEEDS: tuple[str, ...] = ()
@@ -109,13 +108,12 @@ def p_values(config: Config, seed: int) -> Array:
     data = sample_clusters(
         clusters=config.clusters, dim=config.dim, samples=config.samples, seed=seed, coordinates="ambient"
     )  # fmt: skip
-    subjects = [read_subject(head(name, config, data, seed), data.x, data.y, None) for name in HEADS]
-    first, second = halves(subjects[0].codes, seed)
+    decisions = [read_decision(head(name, config, data, seed), data.x, data.y) for name in HEADS]
     found = []
     for sublabels in (data.cluster, None):
         # Which sub-classes there are depends on points and labels alone, so one search serves all heads.
-        labels, class_of = subclasses(subjects[0], first, second, sublabels, "auto", seed)
-        found.append([averages_of(subject, second, labels, class_of)[0].p_value for subject in subjects])
+        tested = subclasses(decisions[0], sublabels, None, "auto", seed)
+        found.append([averages_of(decision, *tested)[0].p_value for decision in decisions])
     # No p-value where no class shows two sub-classes: there nothing is accused, and nothing found.
     return np.nan_to_num(np.array(found), nan=1.0)
 
@@ -144,7 +142,6 @@ def helps(config: Config, seed: int) -> bool:
     y = np.arange(config.gaussian_samples) % 2
     x = rng.standard_normal((len(y), dim)) + separation * y[:, None] * np.eye(dim)[0]
     model = LogisticRegression().fit(x, y)
-    subject = read_subject(model, x, y, None)
-    _, class_of = subclasses(subject, *halves(subject.codes, seed), None, "auto", seed)
     # Without sub-classes the advice is settled before any gain is measured.
-    return bool(np.bincount(class_of).max() > 1) and diagnose(model, x, y, seed=seed).finer_labels_help
+    shown = discover_sublabels(x, y, seed=seed).per_class.max() > 1
+    return bool(shown) and diagnose(model, x, y, seed=seed).finer_labels_help

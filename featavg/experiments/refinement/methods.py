@@ -17,8 +17,8 @@ import numpy as np
 from featavg.arrays import Ints
 from featavg.experiments.refinement.adversarial import smoothed, summed, worst_in_ball
 from featavg.experiments.refinement.benchmark_split import BenchmarkSplit, Kind
-from featavg.refine.clustering import means
 from featavg.refine.descent import Derivative, State, at_centers, at_random, descend, labelled
+from featavg.refine.discover import means
 from featavg.robustness import Readout
 
 Loss = Literal["labels", "smoothed", "summed"]

@@ -15,7 +15,7 @@ import numpy as np
 from featavg.arrays import Array
 from featavg.experiments.refinement.benchmark_split import BenchmarkSplit
 from featavg.experiments.refinement.methods import Method, Moment, Setting
-from featavg.refine.heldout import coarse_margins, newton_distances
+from featavg.refine.select import grouped, newton_distances
 
 SLACK = 0.01  # of accuracy that may be paid for robustness
 ROBUST_POINTS = 500
@@ -67,15 +67,14 @@ def try_all(method: Method, pilot: BenchmarkSplit, marks: Sequence[int], radius:
 
 def accuracy(moment: Moment, split: BenchmarkSplit) -> float:
     """The share of the points to judge by that summed probabilities put right."""
-    own = split.judged_codes[:, None] == moment.class_of
-    return float(np.mean(coarse_margins(moment.state.outputs(split.judged), own, moment.class_of) > 0))
+    outputs = moment.state.outputs(split.judged)
+    return float(np.mean(grouped(moment.class_of).margins(outputs, split.judged_codes) > 0))
 
 
 def walked(moment: Moment, split: BenchmarkSplit) -> Array:
     """Newton distances of the first points to judge by, in the units of the data: (point,)."""
-    few = slice(0, ROBUST_POINTS)
-    own = split.judged_codes[few, None] == moment.class_of
-    return newton_distances(moment.state, own, split.judged[few]) * split.frame.size
+    few, decision = slice(0, ROBUST_POINTS), grouped(moment.class_of)
+    return newton_distances(moment.state, decision, split.judged[few], split.judged_codes[few]) * split.frame.size
 
 
 def quantile_radius(distances: Array, share: float) -> float:

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from featavg.arrays import Array, Ints
-from featavg.refine.clustering import k_means
+from featavg.refine.discover.kmeans import k_means
 
 REFERENCES = 6
 STARTS = 3  # of k-means, the best of which counts

@@ -17,17 +17,16 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from featavg.arrays import Array, Ints
-from featavg.data import Names
+from featavg.data import Names, encode
 from featavg.errors import InputError
+from featavg.progress import Progress, silent
 from featavg.refine.classifier import SubclassClassifier
-from featavg.refine.compared import Compared
-from featavg.refine.refined import Progress
-from featavg.refine.sublabels import Counts, class_codes
+from featavg.refine.comparison import KEEP, Comparison, Measured
+from featavg.refine.discover import Counts
 from featavg.refine.torch_head import WHOLE, Cut, split_module
-from featavg.robustness import MinimalNorm
 
 if TYPE_CHECKING:
-    from torch import Tensor, nn
+    from torch import nn
 
     from featavg.deep import ModelCard, Recipe
 
@@ -44,7 +43,7 @@ class RefinedModule:
     class_of: Ints  # (subclass,)
     subclass_names: Names  # (subclass,)
     subclass: Ints = field(repr=False)  # (sample,)  of each point that it was trained on
-    compared: Compared
+    compared: Comparison
     card: ModelCard
 
     def save(self, path: str | os.PathLike[str]) -> str:
@@ -68,27 +67,29 @@ def refine_module(
     head: str | None = None,
     n_subclasses: Counts = "auto",
     box: tuple[float, float] | None = (0.0, 1.0),
+    keep_accuracy: float = KEEP,
     seed: int = 0,
     progress: Progress | None = None,
 ) -> RefinedModule:
     """Refine a trained module: sub-classes found among its features, a finer head, and a comparison before and after.
 
     Without `build` the backbone stays as it is and its linear head is replaced by the two-layer network of a
-    `SubclassClassifier`. With it a new network of one output a sub-class is trained from scratch. The module that was
+    `SubclassClassifier`. With it a new network of one output per sub-class is trained from scratch. The module that was
     given is left alone.
 
     Args:
-        module: a classifier of images with a linear head: one output for two classes, or one a class.
+        module: a classifier of images with a linear head: one output for two classes, or one per class.
         x: images (sample, ...) as the module takes them, bytes or floats in the box, to learn from.
         y: their labels (sample,); output c of the module means the c-th label in sorted order.
-        sublabels: a finer label for all or some images (None, −1 or empty: unknown); found unless given.
+        sublabels: a finer label for all or some images (None, −1 or empty: unknown); found by default.
         test: images and labels for the comparison, which neither network should have been trained on.
         build: build(outputs) returns a new module of so many outputs.
-        recipe: how that one is trained; `Recipe()` unless told.
+        recipe: how that one is trained; `Recipe()` by default.
         space: where sub-classes are looked for, `features` of the head or, with `build`, `pixels`.
-        head: name of the linear head; the last linear layer unless told.
+        head: name of the linear head; the last linear layer by default.
         n_subclasses: how many sub-classes, as in `SubclassClassifier`.
         box: lowest and highest allowed pixel in the comparison, or None.
+        keep_accuracy: the largest loss of accuracy that the verdict allows.
         seed: of everything random here; recipe and build have their own.
         progress: called as progress(share done, what comes next).
 
@@ -107,7 +108,7 @@ def refine_module(
       (readout): CoarseReadout()
     ), 1.0)
     """
-    begun, tell = time.perf_counter(), progress or (lambda share, what: None)
+    begun, tell = time.perf_counter(), progress or silent
     if space not in ("features", "pixels") or (space == "pixels" and build is None):
         raise InputError(f"space must be features, or pixels where build= makes a new network, got {space!r}")
     cut = split_module(module, x, head)
@@ -126,11 +127,18 @@ def refine_module(
         fine, about = _trained(build, found, x, recipe, lambda done, total: tell(0.3 + 0.5 * done / total, "training"))
     refined = answer_coarsely(fine, found.class_of_).eval()
     tell(0.8, "measuring")
-    compared = _compare((module, refined), found, test, box, seed, begun)
+    sides = [_measure(side, found, test, box, seed) for side in (module, refined)]
     tell(1.0, "done")
-    card = _card(about, refined, compared, space)
+    said = sorted({flag for _, flags in sides for flag in flags})
+    comparison = Comparison(
+        (f"{type(module).__name__} on coarse labels", f"{len(found.class_of_)} sub-classes"),
+        "the minimal-norm attack on pixels" + (f" ({'; '.join(said)})" if said else ""),
+        tuple(np.bincount(found.class_of_).tolist()), sides[0][0], sides[1][0], keep_accuracy, (), seed,
+        time.perf_counter() - begun,
+    )  # fmt: skip
+    card = _card(about, refined, comparison, space)
     names = (found.classes_, found.class_of_, found.subclass_names_, found.subclass_)
-    return RefinedModule(refined, *names, compared, card)
+    return RefinedModule(refined, *names, comparison, card)
 
 
 def _pixels(x: Any) -> Array:
@@ -204,7 +212,7 @@ def _head_card(module: nn.Module, cut: Cut, found: SubclassClassifier) -> dict[s
     }
 
 
-def _card(about: dict[str, Any], refined: nn.Module, compared: Compared, space: str) -> ModelCard:
+def _card(about: dict[str, Any], refined: nn.Module, compared: Comparison, space: str) -> ModelCard:
     from featavg.deep import ModelCard, parameter_count
 
     results = dict(about["results"])
@@ -226,39 +234,25 @@ def _card(about: dict[str, Any], refined: nn.Module, compared: Compared, space: 
     )
 
 
-def _compare(
-    sides: tuple[nn.Module, nn.Module],
+def _measure(
+    module: nn.Module,
     found: SubclassClassifier,
     test: tuple[Any, ArrayLike],
     box: tuple[float, float] | None,
     seed: int,
-    begun: float,
-) -> Compared:
-    from featavg.deep import accuracy
+) -> tuple[Measured, tuple[str, ...]]:
+    """The module at the test images, radii at some of them, and what the attack says against itself."""
+    from featavg.deep import ask_deep
     from featavg.deep.images import as_images, outputs_of
 
     images = as_images(test[0], "test images")
-    codes = class_codes(test[1], len(images), found.classes_)
+    codes = encode(test[1], found.classes_, "y", len(images))
+    outputs = outputs_of(module, images).reshape(len(images), -1)
+    one = outputs.shape[1] == 1
+    decided = (outputs[:, 0] > 0).numpy() if one else outputs.argmax(dim=1).numpy()
     rows = np.random.default_rng(seed).permutation(len(codes))[:ATTACKED]
-    accurate, radii, flags = [], [], []
-    for side in sides:
-        signed = outputs_of(side, images[:1]).reshape(1, -1).shape[1] == 1
-        y = 2 * codes - 1 if signed else codes
-        accurate.append(accuracy(side, images, y))
-        upper, said = _attack(side, images[rows], y[rows], box)
-        radii.append(upper)
-        flags += [flag for flag in said if flag not in flags]
-    kinds = (f"{type(sides[0]).__name__} on coarse labels", f"{len(found.class_of_)} sub-classes")
-    how = "the minimal-norm attack" + (f" ({'; '.join(flags)})" if flags else "")
-    return Compared(
-        kinds, how, tuple(np.bincount(found.class_of_).tolist()), len(codes), (accurate[0], accurate[1]),
-        np.zeros((2, len(rows))), np.stack(radii), (), seed, time.perf_counter() - begun,
-    )  # fmt: skip
-
-
-def _attack(module: nn.Module, x: Tensor, y: Ints, box: tuple[float, float] | None) -> tuple[Array, tuple[str, ...]]:
-    """Radii (sample,) at which the attack fools the module, and what it says against itself."""
-    from featavg.deep import ask_deep
-
-    bracket = MinimalNorm().on(ask_deep(module, x, y, box=box))
-    return bracket.upper, bracket.flags
+    y = 2 * codes - 1 if one else codes
+    bracket = MinimalNorm().on(ask_deep(module, images[rows], y[rows], box=box))
+    right, none = (decided == codes).astype(np.float64), np.zeros(len(rows))
+    splits = (np.zeros(len(codes), dtype=np.int64), np.zeros(len(rows), dtype=np.int64))
+    return Measured(right, splits[0], none, bracket.upper, splits[1]), bracket.flags

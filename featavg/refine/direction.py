@@ -8,7 +8,7 @@ import numpy as np
 
 from featavg.arrays import Array, Ints
 from featavg.intervals import bootstrap_ratio
-from featavg.refine.subject import Subject
+from featavg.refine.decision import Decision
 
 RADII = 41
 RANDOM_DIRECTIONS = 8
@@ -26,18 +26,18 @@ class Flips:
     ratio_interval: tuple[float, float]  # 95 %, bootstrap over points
 
 
-def flips(subject: Subject, rows: Ints, attack: Array, centers: Array, class_of: Ints, seed: int) -> Flips:
+def common_direction(decision: Decision, rows: Ints, attack: Array, centers: Array, class_of: Ints, seed: int) -> Flips:
     """Measure at `rows`, whose radii under attack are known, with centred sub-class means (subclass, feature)."""
     rng = np.random.default_rng(seed)
     right = attack[(attack > 0) & np.isfinite(attack)]
     reach = 4.0 * float(np.median(right)) if len(right) else 1.0
     radii = np.linspace(0.0, reach, RADII)
-    x, codes = subject.features[rows], subject.codes[rows]
-    toward = _toward(centers, class_of, len(subject.classes))[codes]
-    fooled = np.stack([subject.predict(x - size * toward) != codes for size in radii])
+    x, codes = decision.data.x[rows], decision.codes[rows]
+    toward = _toward(centers, class_of, len(decision.data.labels.names))[codes]
+    fooled = np.stack([decision.predict(x - size * toward) != codes for size in radii])
     noise = rng.standard_normal((RANDOM_DIRECTIONS, x.shape[1]))
     noise /= np.linalg.norm(noise, axis=1, keepdims=True)
-    chance = [np.mean([np.mean(subject.predict(x + size * one) != codes) for one in noise]) for size in radii]
+    chance = [np.mean([np.mean(decision.predict(x + size * one) != codes) for one in noise]) for size in radii]
     # Where the direction never flips a point, its radius is at least the largest that was tried.
     first = np.where(fooled.any(axis=0), radii[fooled.argmax(axis=0)], reach)
     pairs = first[attack > 0], attack[attack > 0]
