@@ -20,7 +20,7 @@ import torch
 
 import featavg as fa
 from featavg import deep
-from featavg.data.images import coarse_task, load_pixels
+from featavg.data import coarse_task, load_pixels
 from featavg.record import Claim, Drawing, Evidence, Provenance, Record, Table, write_record
 from featavg.robustness import (
     APGD,

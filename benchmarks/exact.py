@@ -24,7 +24,7 @@ import torch
 from benchmarks.exact_networks import parity_problem
 from featavg.experiments.paper.setting import Setting
 from featavg.record import Claim, Evidence, Provenance, Record, Table, write_record
-from featavg.robustness import checked_radius
+from featavg.robustness import robust_radius
 from featavg.robustness.proof import Problem, check
 from featavg.robustness.search.answer import Answer, answer, is_exact
 from featavg.robustness.search.budget import Budget
@@ -45,9 +45,9 @@ CLOSING = {
 }
 COLD = """
 import time, numpy as np
-from featavg.robustness import checked_radius
+from featavg.robustness import robust_radius
 began = time.process_time()
-checked_radius(([[1.0], [-1.0]], [0.0, 0.0], [[1.0, -1.0]], [0.0]), [[3.0]], [1]).verify()
+robust_radius(([[1.0], [-1.0]], [0.0, 0.0], [[1.0, -1.0]], [0.0]), [[3.0]], [1]).verify()
 print(time.process_time() - began)
 """
 
@@ -87,11 +87,11 @@ def paper() -> dict[str, float]:
     test, wide = setting.test(data, 0), setting.test(ambient, 0)
     unit = cpu(gradient(setting.coarse(ambient, 0).final, wide.x, wide.y))
     coarse = setting.coarse(data, 0).final
-    binary = cpu(lambda: checked_radius(coarse, test.x, test.y))
+    binary = cpu(lambda: robust_radius(coarse, test.x, test.y))
     test, wide = setting.test(data, 0, 2000), setting.test(ambient, 0, 2000)
     double = cpu(gradient(setting.fine(ambient, 0).final, wide.x, wide.cluster))
     fine = setting.fine(data, 0).final
-    ten = cpu(lambda: checked_radius(fine, test.x, test.y, "maximum"), repeats=3)
+    ten = cpu(lambda: robust_radius(fine, test.x, test.y, readout="maximum"), repeats=3)
     return {"unit": unit, "binary": binary / unit, "ten classes": ten / double}
 
 

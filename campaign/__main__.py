@@ -1,7 +1,7 @@
-"""Run parts of the campaign: `python -m campaign [exactness] [backbone] [soundness] [--workers N]`; all unless named.
+"""Run parts of the campaign, all by default: `python -m campaign [exactness|backbone|soundness|fuzz …] [--workers N]`.
 
 Finished work in runs/campaign, and networks in the cache, are kept and reused. `--problems` and `--seed` are those of
-the part `soundness`.
+the part `soundness`, `--cases` (of each reader) is that of `fuzz`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from pathlib import Path
 
 from featavg.record import write_record
 
-PARTS = ("exactness", "backbone", "soundness")
+PARTS = ("exactness", "backbone", "soundness", "fuzz")
 
 
 def main() -> None:
@@ -22,12 +22,13 @@ def main() -> None:
     parser.add_argument("--workers", type=int, default=1)
     parser.add_argument("--problems", type=int, default=100_000)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--cases", type=int, default=20_000)
     parser.add_argument("--results", type=Path, default=Path("results/campaign"))
     options = parser.parse_args()
     for part in options.parts:
-        chosen = {"problems": options.problems, "seed": options.seed} if part == "soundness" else {}
+        chosen = {"soundness": {"problems": options.problems, "seed": options.seed}, "fuzz": {"cases": options.cases}}
         module = importlib.import_module(f"campaign.{part}")
-        record = module.run(Path("runs/campaign"), options.workers, **chosen)
+        record = module.run(Path("runs/campaign"), options.workers, **chosen.get(part, {}))
         print(write_record(record, options.results))
         for claim in record.claims:
             print(f"{claim.verdict:8} {claim.text} ({claim.measured:g})")

@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from rich.progress import Progress
 
-from featavg.data.images import load_pixels
+from featavg.data import load_pixels
 from featavg.deep import Fitted, Recipe, ResNet18, card_of, channels_first, save_weights
 from featavg.deep.kept import trained
 from featavg.deep.pretrained import NAME, WIDTH, untrained

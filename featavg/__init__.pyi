@@ -18,6 +18,7 @@ from .data import Dataset as Dataset
 from .data import Labels as Labels
 from .data import Points as Points
 from .data import load_images as load_images
+from .data import open_data as open_data
 from .data import read_points as read_points
 from .data import sample_clusters as sample_clusters
 from .errors import InputError as InputError

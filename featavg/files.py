@@ -83,16 +83,24 @@ def check_place(path: Path, *endings: str) -> None:
 
 def _target(path: Path) -> Path:
     """The file itself behind any links; a folder, a pipe or a device is refused."""
-    target = Path(os.path.realpath(path))
     try:
-        mode = target.stat().st_mode
+        mode = path.stat().st_mode
     except OSError:
-        return target
+        return Path(os.path.realpath(path))
     if stat.S_ISDIR(mode):
         raise InputError(f"{path} is a folder; name a file in it")
-    if not stat.S_ISREG(mode):
+    if not stat.S_ISREG(mode) or _is_stream(path):
         raise InputError(f"{path} is a pipe or a device, where a file cannot be whole or absent; name an ordinary file")
-    return target
+    return Path(os.path.realpath(path))
+
+
+def _is_stream(path: Path) -> bool:
+    """Whether a path leads through a stream of a process, as /dev/stdout does, which must not be replaced."""
+    while path.is_symlink():
+        if path.absolute().is_relative_to("/dev") or path.absolute().is_relative_to("/proc"):
+            return True
+        path = path.parent / path.readlink()
+    return False
 
 
 def _sweep(target: Path) -> None:
@@ -100,13 +108,17 @@ def _sweep(target: Path) -> None:
     left = re.compile(re.escape(f".{target.name}.") + r"(\d+)\.[0-9a-f]{8}" + re.escape(PARTIAL))
     for name in os.listdir(target.parent):
         found = left.fullmatch(name)
-        if found and not is_alive(int(found[1])):
+        if found and not is_running(int(found[1])):
             with contextlib.suppress(OSError):
                 (target.parent / name).unlink()
 
 
-def is_alive(process: int) -> bool:
-    """Whether a process of this machine, by its number, still runs, as far as this system can tell."""
+def is_running(process: int) -> bool:
+    """Whether there is a process of that number.
+
+    >>> is_running(os.getpid())
+    True
+    """
     try:
         os.kill(process, 0)
     except ProcessLookupError:

@@ -15,7 +15,7 @@ from safetensors import safe_open
 from torch import Tensor, nn
 
 from featavg.deep.recipe import Recipe
-from featavg.errors import InputError
+from featavg.errors import InputError, reason
 from featavg.files import make_folder, write_whole
 
 
@@ -45,7 +45,7 @@ def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
         with safe_open(str(path), framework="pt") as file:
             return {name: file.get_tensor(name) for name in file.keys()}, dict(file.metadata() or {})  # noqa: SIM118
     except Exception as error:  # a damaged file can break its reader anywhere, with errors of its own types
-        raise InputError(f"{path} is damaged or no safetensors file ({error}); copy it again") from None
+        raise InputError(f"{path} is damaged or no safetensors file ({reason(error)}); copy it again") from None
 
 
 def save_run(

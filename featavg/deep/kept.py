@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from torch import nn
 
-from featavg.data.fetching import cache_folder
+from featavg.data import cache_folder
 from featavg.deep.checkpoints import EpochLog
 from featavg.deep.fit import Fitted, fit
 from featavg.deep.recipe import Recipe

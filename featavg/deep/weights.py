@@ -7,7 +7,6 @@ import json
 import os
 import pickle
 import warnings
-import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TypeVar
@@ -16,7 +15,7 @@ import torch
 from torch import Tensor, nn
 
 from featavg.deep.checkpoints import read_tensors, write_tensors
-from featavg.errors import InputError
+from featavg.errors import InputError, reason
 
 ModuleT = TypeVar("ModuleT", bound=nn.Module)
 TORCH_ENDINGS = (".pt", ".pth", ".bin")
@@ -78,13 +77,13 @@ def _torch_file(path: Path) -> Any:
             return torch.load(path, map_location="cpu", weights_only=True)
     except pickle.UnpicklingError as error:
         # Torch's own text goes on to explain how to allow the code; the first sentence names what was refused.
-        reason = next((line for line in str(error).splitlines() if "GLOBAL" in line or "Unsupported" in line), "")
+        refused = next((line for line in str(error).splitlines() if "GLOBAL" in line or "Unsupported" in line), "")
         raise InputError(
-            f"{path} is a pickle that may run code and is refused ({reason.strip() or 'not only tensors'}); "
+            f"{path} is a pickle that may run code and is refused ({refused.strip() or 'not only tensors'}); "
             "save module.state_dict() alone, or convert it to safetensors"
         ) from None
-    except (RuntimeError, EOFError, OSError, ValueError, KeyError, zipfile.BadZipFile) as error:
-        raise InputError(f"{path} is damaged or no torch file ({str(error).splitlines()[0]}); copy it again") from None
+    except Exception as error:  # a damaged file can break torch anywhere, with errors of any type
+        raise InputError(f"{path} is damaged or no torch file ({reason(error)}); copy it again") from None
 
 
 def _state_dict(content: Any, path: Path) -> dict[str, Tensor]:

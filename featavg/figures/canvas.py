@@ -8,12 +8,12 @@ from collections.abc import Sequence
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.layout_engine import ConstrainedLayoutEngine
-from matplotlib.ticker import FuncFormatter, NullFormatter, NullLocator
+from matplotlib.ticker import FuncFormatter, MaxNLocator, NullFormatter, NullLocator
 from numpy.typing import ArrayLike
 
 from featavg.arrays import Array
 from featavg.errors import InputError
+from featavg.figures.layout import settle, text_width
 
 INK = "#24292f"  # text and frames; the report replaces it by the colour of its page's text
 FAINT = "#8a8f98"  # grid and reference lines: visible on light and dark paper
@@ -21,12 +21,13 @@ FAINT = "#8a8f98"  # grid and reference lines: visible on light and dark paper
 PALETTE = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
 STROKES = ("solid", "dashed", "dashdot", "dotted")
 TEXT, SMALL = 10.5, 9.5
+BESIDE = 0.65  # inches around a label of the legend: its mark and the gaps
 _SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def sheet(caption: str, width: float = 6.4, height: float = 4.2) -> tuple[Figure, Axes]:
     """Return an empty figure, in inches, with its caption attached, and the axes to draw in."""
-    figure = Figure(figsize=(width, height), layout=ConstrainedLayoutEngine(w_pad=0.08, h_pad=0.08))
+    figure = Figure(figsize=(width, height))
     figure.set_label(caption)
     axes = figure.add_subplot()
     axes.tick_params(which="both", colors=INK, labelsize=SMALL)
@@ -36,28 +37,40 @@ def sheet(caption: str, width: float = 6.4, height: float = 4.2) -> tuple[Figure
     return figure, axes
 
 
+def paper(axes: Axes, log_x: bool = False, log_y: bool = False) -> None:
+    """Linear or logarithmic axes with a faint grid at a few numbers: more would take most of the time of a drawing."""
+    for axis, name, log in ((axes.xaxis, "x", log_x), (axes.yaxis, "y", log_y)):
+        axes.set(**{f"{name}scale": "log" if log else "linear"})
+        if log:
+            axis.set_minor_locator(NullLocator())
+        else:
+            axis.set_major_locator(MaxNLocator(6, steps=[1, 2, 2.5, 5, 10]))
+    axes.grid(color=FAINT, alpha=0.25, linewidth=0.7)
+
+
 def name_axes(axes: Axes, title: str, x_label: str, y_label: str) -> None:
     """Write title and axis labels in ink; a long title is broken rather than cut off."""
     letters = int((_inches(axes) - 1.2) * 10.5)
-    axes.set_title(textwrap.fill(title, max(letters, 20)), color=INK, fontsize=TEXT + 1, loc="left")
+    axes.set_title(textwrap.fill(title, max(letters, 20)), color=INK, fontsize=TEXT + 1, loc="left", y=1.0)
     axes.set_xlabel(x_label, color=INK, fontsize=TEXT)
     axes.set_ylabel(y_label, color=INK, fontsize=TEXT)
 
 
 def name_lines(figure: Figure, axes: Axes) -> None:
-    """Put the legend under the axes, where it can hide nothing."""
+    """Put the legend under the axes, where it can hide nothing, and everything else in its place."""
     handles, labels = axes.get_legend_handles_labels()
+    below = 0.0
     if labels:
-        # About 11 letters an inch, and room for 6 around each label.
-        letters = int(figure.get_figwidth() * 11)
-        columns = max(1, min(len(labels), letters // (max(map(len, labels)) + 6)))
-        labels = [textwrap.fill(label, letters - 6) for label in labels]
+        labels = [textwrap.fill(label, int(figure.get_figwidth() * 11) - 6) for label in labels]
+        widest = max(text_width(label, SMALL) for label in labels) + BESIDE
+        columns = max(1, min(len(labels), int(figure.get_figwidth() / widest)))
         rows = -(-len(labels) // columns) + sum(label.count("\n") for label in labels)
         # The paper grows with the legend, so that the axes keep their size.
         figure.set_figheight(figure.get_figheight() + 0.2 * max(0, rows - 2))
-        figure.legend(
-            handles, labels, loc="outside lower left", ncols=columns, frameon=False, fontsize=SMALL, labelcolor=INK
-        )
+        below = rows * 1.5 * SMALL / 72 + 0.1  # half a letter between rows
+        look = {"frameon": False, "fontsize": SMALL, "labelcolor": INK, "borderaxespad": 0.3}
+        figure.legend(handles, labels, loc="lower left", bbox_to_anchor=(0.0, 0.0), ncols=columns, **look)
+    settle(figure, axes, below=below)
 
 
 def _inches(axes: Axes) -> float:
@@ -93,11 +106,22 @@ def one_label_each(labels: Sequence[str], count: int, name: str) -> list[str]:
 def ticks_at(axes: Axes, places: Array) -> None:
     """Ticks of a logarithmic x-axis: at the measured places while they fit, else powers of ten, in plain numbers."""
     if len(places) <= 10:
-        axes.set_xticks(places, labels=[readable(place) for place in places])
+        apart = _apart(np.log10(places))
+        axes.set_xticks(places[apart], labels=[readable(place) for place in places[apart]])
         axes.xaxis.set_minor_locator(NullLocator())
     else:
         axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: readable(value)))
         axes.xaxis.set_minor_formatter(NullFormatter())
+
+
+def _apart(places: Array) -> list[int]:
+    """Which of the sorted places can be labelled without running into each other, from the right."""
+    least = 0.08 * (places[-1] - places[0])
+    kept: list[int] = []
+    for index in reversed(range(len(places))):
+        if not kept or places[kept[-1]] - places[index] >= least:
+            kept.append(index)
+    return kept
 
 
 def readable(value: float) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import os
 from collections.abc import Mapping
@@ -12,13 +11,14 @@ from typing import Any
 
 import numpy as np
 
-from featavg.errors import InputError
+from featavg.errors import InputError, reason
 from featavg.files import whole_file
 from featavg.model.activation import Activation
 from featavg.model.adapters import as_network, onnx, skops
 from featavg.model.network import Layer, Network
 from featavg.model.readouts import GROUPED, Argmax, Grouped, Groups, Readout, Sign
 from featavg.model.two_layer import BinaryNetwork, MulticlassNetwork
+from featavg.npz import read_npz
 
 VERSION = 2
 COORDINATES = ("ambient", "compact")
@@ -64,7 +64,9 @@ def load_network(path: str | os.PathLike[str]) -> Network:
     try:
         return _unpacked(arrays) if "version" in arrays else _first_version(arrays)
     except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
-        raise InputError(f"{path} holds no network of this kind ({error}); write it with save_network") from None
+        raise InputError(
+            f"{path} holds no network of this kind ({reason(error)}); write it with save_network"
+        ) from None
 
 
 def _foreign(path: Path) -> Network:
@@ -161,7 +163,7 @@ def read_about(path: str | os.PathLike[str]) -> dict[str, Any]:
         arrays = _read(Path(path))
         return _from_bytes(arrays["about"]) if "about" in arrays else {}
     except (TypeError, ValueError) as error:
-        raise InputError(f"{path} is damaged ({error}); copy it again") from None
+        raise InputError(f"{path} is damaged ({reason(error)}); copy it again") from None
 
 
 def _existing(path: Path) -> Path:
@@ -174,14 +176,9 @@ def _read(path: Path) -> dict[str, Any]:
     _existing(path)
     safetensors = _safetensors() if path.suffix == ".safetensors" else None
     try:
-        packed = path.read_bytes()
-        if safetensors is not None:
-            return dict(safetensors.load(packed))
-        with np.load(io.BytesIO(packed), allow_pickle=False) as file:
-            return dict(file)
+        return read_npz(path) if safetensors is None else dict(safetensors.load(path.read_bytes()))
     except Exception as error:  # a damaged file can break its reader anywhere, with errors of any type
-        reason = f"{type(error).__name__}: {error}".splitlines()[0]
-        raise InputError(f"{path} is damaged or no network file ({reason}); copy it again") from None
+        raise InputError(f"{path} is damaged or no network file ({reason(error)}); copy it again") from None
 
 
 def _safetensors() -> Any:

@@ -21,3 +21,9 @@ from featavg.record.record import Record as Record
 from featavg.record.record import Result as Result
 from featavg.record.table import Column as Column
 from featavg.record.table import Table as Table
+from featavg.record.words import expected_text as expected_text
+from featavg.record.words import interval_text as interval_text
+from featavg.record.words import number as number
+from featavg.record.words import published_text as published_text
+from featavg.record.words import summary as summary
+from featavg.record.words import verdict_counts as verdict_counts

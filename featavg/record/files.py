@@ -22,8 +22,9 @@ from typing import Any
 
 import numpy as np
 
-from featavg.errors import InputError
+from featavg.errors import InputError, reason
 from featavg.files import make_folder, write_all
+from featavg.npz import read_npz
 from featavg.record.claim import FAMILY, Claim, at_level
 from featavg.record.evidence import Drawing, Evidence
 from featavg.record.provenance import Provenance
@@ -67,8 +68,8 @@ def read_record(path: str | os.PathLike[str]) -> Record:
             evidence=_evidence(content, packed),
             **{name: content[name] for name in ("name", "title", "config")},
         )
-    except (KeyError, TypeError, ValueError, AttributeError, zipfile.BadZipFile, EOFError) as error:
-        raise InputError(f"{path} is no whole record ({_brief(error)}); run its claim again") from None
+    except Exception as error:  # a damaged record can break anywhere, with errors of any type
+        raise InputError(f"{path} is no whole record ({reason(error)}); run its claim again") from None
 
 
 def read_folder(folder: str | os.PathLike[str]) -> tuple[list[Record], list[str]]:
@@ -109,8 +110,7 @@ def _as_json(record: Record, packed: bytes) -> dict[str, Any]:
 
 
 def _evidence(content: Mapping[str, Any], packed: bytes) -> Evidence:
-    with np.load(io.BytesIO(packed), allow_pickle=False) as file:
-        arrays = dict(file)
+    arrays = read_npz(packed)
     coords = {name.removeprefix(COORDS): arrays.pop(name) for name in list(arrays) if name.startswith(COORDS)}
     if content["version"] == 1:
         table = Table.of(arrays)
@@ -137,7 +137,7 @@ def _read_json(path: Path) -> dict[str, Any]:
         raise InputError(f"no record at {path}; make it with `featavg reproduce`") from None
     except OSError as error:
         raise InputError(f"cannot read the record {path} ({error.strerror})") from None
-    except ValueError:
+    except (ValueError, RecursionError):
         raise InputError(f"{path} is cut short or no record; run its claim again") from None
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         raise InputError(f"{path} is no featavg record; give a file or folder that `featavg reproduce` wrote")
@@ -168,7 +168,3 @@ def _pack(table: Table) -> bytes:
             info = zipfile.ZipInfo(f"{name}.npy", date_time=(1980, 1, 1, 0, 0, 0))
             archive.writestr(info, entry.getvalue(), zipfile.ZIP_DEFLATED)
     return buffer.getvalue()
-
-
-def _brief(error: Exception) -> str:
-    return f"{type(error).__name__}: {error}".splitlines()[0]

@@ -24,6 +24,7 @@ from featavg.refine.classifier import SubclassClassifier
 from featavg.refine.comparison import KEEP, Comparison, Measured
 from featavg.refine.discover import Counts
 from featavg.refine.torch_head import WHOLE, Cut, split_module
+from featavg.robustness import MinimalNorm
 
 if TYPE_CHECKING:
     from torch import nn

@@ -1,23 +1,19 @@
-"""The page: summary, verdict table, and a section for each record or result."""
+"""The page: the story, what holds and what fails, then a folded chapter for each record; a result's page is open."""
 
 from __future__ import annotations
 
-import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from html import escape
 from importlib import resources
 from pathlib import Path
-from typing import Any
 
-from matplotlib.figure import Figure
-
-from featavg.figures.draw import draw
 from featavg.files import make_folder, write_whole
-from featavg.record import FAMILY, Claim, Record, Result
-from featavg.record.words import expected_text, interval_text, number, published_text, summary, verdict_counts
-from featavg.report.svg import inline_svg
-from featavg.report.verdicts import badge, verdict_drawing, verdict_table
+from featavg.record import FAMILY, Claim, Record, Result, summary, verdict_counts
+from featavg.report.chapter import chapter
+from featavg.report.story import story
+from featavg.report.themes import by_theme
+from featavg.report.verdicts import SIGNS, dot_chart, verdict_table
 
 HEADING = "Feature averaging, claim by claim"
 VERDICTS = (
@@ -31,29 +27,39 @@ OVER_SEEDS = (
     "if claims and numbers of seeds are fixed before their runs. Of the reference records some were not: "
     "results/README.md of the project lists what was revised after trial runs."
 )
+Records = Sequence[Record | Result]
 
 
-def page(records: Sequence[Record | Result], heading: str = HEADING, intervals: str = OVER_SEEDS) -> str:
-    """Return the report as one HTML page that needs no other file and no network; `intervals` says what theirs are."""
+def page(records: Records, heading: str = HEADING, intervals: str = OVER_SEEDS) -> str:
+    """Return the report as one HTML page that needs no other file, no network and no script.
+
+    `intervals` says what those of the claims are.
+    """
     style = resources.files("featavg.report").joinpath("style.css").read_text(encoding="utf-8")
-    head = f"<header><h1>{escape(heading)}</h1><p class='summary'>{escape(summary(records))}</p></header>"
-    table = (
-        f"<section id='verdicts'><h2>Verdicts</h2>{verdict_table(records)}"
-        f"<p class='rule'>{escape(VERDICTS + intervals)}</p></section>"
+    claims = [claim for record in records for claim in record.claims]
+    # The chapters of many records are folded; one or two are what the reader came for.
+    folded = len(records) > 2
+    ordered = [record for found in by_theme(records).values() for record in found]
+    main = "".join(
+        [
+            f"<header><h1>{escape(heading)}</h1>{_choices(claims)}</header>",
+            story(records),
+            _verdicts(records, intervals),
+            *(chapter(record, folded) for record in ordered),
+            _numbers(ordered) if folded else "",
+            f"<p class='rule'>{escape(intervals)}</p>" if _own(records) else "",
+        ]
     )
-    body = head + _contents(records) + table + "".join(_section(record) for record in records)
     return (
         "<!DOCTYPE html>\n<html lang='en'><head><meta charset='utf-8'>"
         "<meta name='viewport' content='width=device-width, initial-scale=1'>"
-        f"<title>featavg: {escape(heading)}</title><style>{style}</style></head><body>{body}</body></html>\n"
+        f"<title>featavg: {escape(heading)}</title><style>{style}</style></head>"
+        f"<body>{_contents(records) if folded else ''}<main>{main}</main></body></html>\n"
     )
 
 
 def write_report(
-    records: Sequence[Record | Result],
-    path: str | os.PathLike[str],
-    heading: str = HEADING,
-    intervals: str = OVER_SEEDS,
+    records: Records, path: str | os.PathLike[str], heading: str = HEADING, intervals: str = OVER_SEEDS
 ) -> Path:
     """Write the page to `path`, whole or not at all."""
     path = Path(path)
@@ -63,69 +69,54 @@ def write_report(
     return path
 
 
-def _contents(records: Sequence[Record | Result]) -> str:
-    links = "".join(
-        f"<li><a href='#{record.name}'>{escape(record.title)}</a> <small>{verdict_counts(record.claims)}</small></li>"
-        for record in records
+def _contents(records: Records) -> str:
+    themes = "".join(
+        f"<li>{escape(theme)}<ol>{''.join(map(_link, found))}</ol></li>" for theme, found in by_theme(records).items()
     )
-    return f"<nav aria-label='Contents'><h2>Contents</h2><ol>{links}</ol></nav>"
+    return f"<nav aria-label='Contents'><a href='#verdicts'>Verdicts</a><ul>{themes}</ul></nav>"
 
 
-def _section(record: Record | Result) -> str:
-    evidence = record.evidence
-    claims = "".join(_claim(record.name, place, claim) for place, claim in enumerate(record.claims, 1))
-    figures = [verdict_drawing(record)] if record.claims else []
-    figures += [draw(drawing, evidence.table) for drawing in evidence.drawings]
-    drawn = "".join(_figure(figure, f"{record.name}-f{place}") for place, figure in enumerate(figures, 1))
-    notes = "".join(f"<p class='note'>{escape(note)}</p>" for note in evidence.notes)
-    facts = _facts(record.facts) if isinstance(record, Result) else ""
+def _link(record: Record | Result) -> str:
     return (
-        f"<section id='{record.name}'><h2>{escape(record.title)}</h2>{facts}"
-        f"<ol class='claims'>{claims}</ol>{drawn}{notes}{_provenance(record)}</section>"
+        f"<li><a href='#{record.name}' title='{escape(record.title)}'>{escape(record.name)}</a> "
+        f"<small>{verdict_counts(record.claims)}</small></li>"
     )
 
 
-def _facts(rows: Sequence[Sequence[str]]) -> str:
-    """Rows of a name and its values."""
-    cells = (
-        f"<tr><th scope='row'>{escape(name)}</th>{''.join(f'<td>{escape(value)}</td>' for value in values)}</tr>"
-        for name, *values in rows
+def _choices(claims: Sequence[Claim]) -> str:
+    """Buttons that need no script: which verdicts are shown, and on which paper."""
+    found = dict.fromkeys(claim.verdict for claim in claims)
+    shown = [("all", "all"), *((verdict, f"{SIGNS[verdict]} {verdict}") for verdict in SIGNS if verdict in found)]
+    papers = [("auto", "auto"), ("light", "light"), ("dark", "dark")]
+    verdicts = _radio("show", "Claims", shown) if len(shown) > 2 else ""
+    return f"<form class='choices'>{verdicts}{_radio('paper', 'Paper', papers)}</form>"
+
+
+def _radio(name: str, legend: str, options: Sequence[tuple[str, str]]) -> str:
+    buttons = "".join(
+        f"<label><input type='radio' name='{name}' id='{name}-{value}'{' checked' if not place else ''}>{text}</label>"
+        for place, (value, text) in enumerate(options)
     )
-    return f"<table class='facts'><tbody>{''.join(cells)}</tbody></table>"
+    return f"<fieldset><legend>{legend}</legend>{buttons}</fieldset>"
 
 
-def _claim(name: str, place: int, claim: Claim) -> str:
-    facts = {
-        "source": claim.source,
-        "expected": f"{expected_text(claim)}, tolerance {number(claim.tolerance)}: {claim.tolerance_reason}",
-        "measured": f"{number(claim.measured)} {claim.unit} ({interval_text(claim)})",
-        "published": published_text(claim) if claim.published is not None else "",
-        "obtained": claim.how,
-        "vacuous": claim.vacuous,
-    }
-    return f"<li id='{name}-{place}'>{badge(claim)} <strong>{escape(claim.text)}</strong>{_terms(facts)}</li>"
+def _own(records: Records) -> bool:
+    """Whether the page is about a user's own model, and not about claims."""
+    return all(isinstance(record, Result) for record in records)
 
 
-def _figure(figure: Figure, prefix: str) -> str:
-    caption = escape(str(figure.get_label()))
-    return f"<figure><div class='drawing'>{inline_svg(figure, prefix)}</div><figcaption>{caption}</figcaption></figure>"
+def _verdicts(records: Records, intervals: str) -> str:
+    if _own(records):
+        return ""
+    return (
+        f"<section id='verdicts'><h2>What holds, what fails, what is open</h2>"
+        f"<p class='summary'>{escape(summary(records))}</p>{dot_chart(records)}"
+        f"<p class='rule'>{escape(VERDICTS + intervals)}</p></section>"
+    )
 
 
-def _provenance(record: Record | Result) -> str:
-    chosen = record.settings if isinstance(record, Result) else record.config
-    provenance = record.evidence.provenance
-    facts = {
-        **{name: json.dumps(value, ensure_ascii=False) for name, value in chosen.items()},
-        "seeds used": ", ".join(map(str, record.seeds)) if isinstance(record, Record) else "",
-        "versions": ", ".join(f"{name} {version}" for name, version in provenance.versions.items()),
-        "commit": provenance.commit,
-        "seconds": number(provenance.seconds),
-    }
-    summary = "Settings, versions" if isinstance(record, Result) else "Configuration, seeds, versions"
-    return f"<details><summary>{summary}</summary>{_terms(facts)}</details>"
-
-
-def _terms(facts: Mapping[str, Any]) -> str:
-    """A list of facts, leaving out the empty ones."""
-    rows = "".join(f"<dt>{escape(name)}</dt><dd>{escape(str(fact))}</dd>" for name, fact in facts.items() if fact)
-    return f"<dl>{rows}</dl>"
+def _numbers(records: Records) -> str:
+    return (
+        "<details class='chapter' id='numbers'><summary><h2>All numbers in one table</h2></summary>"
+        f"{verdict_table(records)}</details>"
+    )

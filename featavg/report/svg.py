@@ -9,7 +9,7 @@ from html import escape
 import matplotlib
 from matplotlib.figure import Figure
 
-from featavg.figures.canvas import INK
+from featavg.figures import INK
 
 _NO_METADATA = {"Creator": None, "Date": None, "Format": None, "Type": None}
 

@@ -1,4 +1,4 @@
-"""The verdict table, and the drawing of how far each claim is from what was expected."""
+"""Verdicts: a dot for each claim, where it lies against what was expected, and all numbers in one table."""
 
 from __future__ import annotations
 
@@ -6,18 +6,81 @@ from collections.abc import Sequence
 from html import escape
 
 import numpy as np
-from matplotlib.figure import Figure
 
-from featavg.figures.dots import dots
-from featavg.record import Claim, Record, Result
-from featavg.record.words import expected_text, interval_text, number, published_text
+from featavg.record import Claim, Record, Result, expected_text, interval_text, number, published_text, verdict_counts
+from featavg.report.themes import by_theme
 
 COLUMNS = ("claim", "source", "expected", "measured", "interval", "tolerance", "published", "verdict")
+# Shape and colour both tell the verdict, so that neither is needed.
+SIGNS = {"holds": "●", "fails": "✖", "open": "◆", "vacuous": "■"}
+REACH = 3.0  # tolerances to either side of what was expected
+LONG, HIGH = 120, 14  # units of the drawing of a claim
 
 
 def badge(claim: Claim) -> str:
     """Return the verdict as a coloured word."""
-    return f'<span class="verdict {claim.verdict}">{claim.verdict}</span>'
+    return f'<span class="verdict {claim.verdict}">{SIGNS[claim.verdict]} {claim.verdict}</span>'
+
+
+def dot_chart(records: Sequence[Record | Result]) -> str:
+    """A row of dots for each record under its theme, one for each claim, linked to it."""
+    themes = by_theme([record for record in records if record.claims])
+    return "".join(f"<h3>{escape(theme)} {_counts(found)}</h3>{_rows(found)}" for theme, found in themes.items())
+
+
+def _counts(records: Sequence[Record | Result]) -> str:
+    return f"<small>{verdict_counts([claim for record in records for claim in record.claims])}</small>"
+
+
+def _rows(records: Sequence[Record | Result]) -> str:
+    rows = "".join(
+        f"<li data-has='{verdicts(record)}'><a href='#{record.name}'>{escape(record.title)}</a>"
+        f"<span>{_dots(record)}</span></li>"
+        for record in records
+    )
+    return f"<ul class='chart'>{rows}</ul>"
+
+
+def _dots(record: Record | Result) -> str:
+    return "".join(
+        f"<a class='dot {claim.verdict}' data-verdict='{claim.verdict}' href='#{record.name}-{place}' "
+        f"title='{(told := escape(f'{claim.verdict}: {claim.text}'))}' aria-label='{told}'>{SIGNS[claim.verdict]}</a>"
+        for place, claim in enumerate(record.claims, 1)
+    )
+
+
+def verdicts(record: Record | Result) -> str:
+    """The verdicts that occur in a record, for the filter."""
+    return " ".join(dict.fromkeys(claim.verdict for claim in record.claims))
+
+
+def scale(claim: Claim) -> str:
+    """Draw a claim on one scale: the distance from what was expected, in tolerances (one-sided: in the bound itself).
+
+    A grey bar is what the claim accepts, a tick what it expects, a line the interval, a dot what was measured; what
+    lies beyond the ends is drawn at them.
+    """
+    unit = _unit(claim)
+    values = (*claim.accepted, *claim.interval, claim.measured)
+    low, high, start, end, dot = (_place((value - claim.expected) / unit) for value in values)
+    middle = HIGH / 2
+    return (
+        f"<svg class='scale {claim.verdict}' viewBox='0 0 {LONG} {HIGH}' aria-hidden='true'>"
+        f"<rect x='{low:.1f}' y='2' width='{max(high - low, 0.8):.1f}' height='{HIGH - 4}' class='accepted'/>"
+        f"<path d='M{LONG / 2} 1V{HIGH - 1}' class='expected'/>"
+        f"<path d='M{start:.1f} {middle}H{end:.1f}' class='interval'/>"
+        f"<circle cx='{dot:.1f}' cy='{middle}' r='3.4'/></svg>"
+    )
+
+
+def _place(distance: float) -> float:
+    return float((np.clip(distance, -REACH, REACH) / REACH + 1) / 2 * (LONG - 8) + 4)
+
+
+def _unit(claim: Claim) -> float:
+    if claim.relation == "near" and claim.tolerance:
+        return claim.tolerance
+    return max(claim.tolerance, abs(claim.expected)) or 1.0
 
 
 def verdict_table(records: Sequence[Record | Result]) -> str:
@@ -41,31 +104,4 @@ def _row(record: Record | Result, place: int, claim: Claim) -> str:
     name = escape(record.name)
     first = f'<th scope="row"><a href="#{name}-{place}">{name}&nbsp;{place}</a> {escape(claim.text)}</th>'
     rest = "".join(f'<td data-column="{column}">{cell}</td>' for column, cell in cells.items())
-    return f"<tr>{first}{rest}</tr>"
-
-
-def verdict_drawing(record: Record | Result) -> Figure:
-    """Draw every claim of a record on one scale: the distance from what was expected, in tolerances."""
-    numbers = np.array([(c.expected, c.measured, *c.interval, *c.accepted, _scale(c)) for c in record.claims])
-    expected, *places, scale = numbers.T
-    measured, lower, upper, accepted_low, accepted_high = ((place - expected) / scale for place in places)
-    return dots(
-        measured,
-        lower=lower,
-        upper=upper,
-        accepted_low=accepted_low,
-        accepted_high=accepted_high,
-        expected=np.zeros(len(measured)),
-        labels=[f"{record.name} {place}" for place in range(1, len(measured) + 1)],
-        verdicts=[claim.verdict for claim in record.claims],
-        limits=(-3, 3),
-        x_label="(measured − expected) / tolerance",
-        caption="Measured values with their intervals; the grey bar is what the claim accepts, an arrow lies beyond. "
-        "The unit is the tolerance, for a one-sided claim the bound itself.",
-    )
-
-
-def _scale(claim: Claim) -> float:
-    if claim.relation == "near" and claim.tolerance:
-        return claim.tolerance
-    return max(claim.tolerance, abs(claim.expected)) or 1.0
+    return f'<tr data-verdict="{claim.verdict}">{first}{rest}</tr>'

@@ -19,7 +19,7 @@ from secrets import token_hex
 from typing import Any
 
 from featavg.errors import InputError
-from featavg.files import is_alive, make_folder, write_whole
+from featavg.files import is_running, make_folder, write_whole
 
 FORMAT, VERSION = "featavg sweep", 1
 # A claim of a process on another machine, which cannot be looked for, is void after this many seconds.
@@ -123,7 +123,7 @@ class Store:
         if len(said) != 2:  # it is being written just now, or was cut short
             return claims[-1], age < 10.0
         host, process = said
-        return claims[-1], is_alive(int(process)) if host == socket.gethostname() else age < self.lease
+        return claims[-1], is_running(int(process)) if host == socket.gethostname() else age < self.lease
 
     def _about(self, function: str | None) -> str:
         path = self.folder / "sweep.json"

@@ -1,7 +1,10 @@
 """The door opens at once: nothing heavy is imported before a verb needs it."""
 
+import os
+import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -84,3 +87,73 @@ def test_fetching_an_unknown_data_set_is_one_sentence():
     assert answer.stdout == ""
     assert answer.stderr.count("\n") == 1
     assert "mnist" in answer.stderr
+
+
+@pytest.mark.parametrize("columns", [60, 80])
+def test_a_list_fits_the_screen_and_has_no_colour_in_a_pipe(columns):
+    answer = subprocess.run(
+        [sys.executable, "-c", "from featavg.cli import main; main(['list'])"],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, "COLUMNS": str(columns)},
+    )
+    assert max(map(len, answer.stdout.splitlines())) <= columns
+    assert "\x1b" not in answer.stdout
+    assert all(line == line.rstrip() for line in answer.stdout.splitlines())
+    words = answer.stdout.split()
+    assert all(chapter.name in words for chapter in Registry())
+    assert all(word in words for chapter in Registry() for word in chapter.title.split())
+
+
+def test_a_new_verb_is_a_new_file(tmp_path):
+    (tmp_path / "greet.py").write_text('def verb(name: str) -> None:\n    """Greet."""\n    print("hello", name)\n')
+    script = (
+        "from featavg.cli import main\nfrom featavg.cli.verbs import VERBS\n"
+        "VERBS.add('greet', 'greet')\nmain(['greet', 'you'])"
+    )
+    path = os.pathsep.join([str(tmp_path), *sys.path])
+    run = [sys.executable, "-c", script]
+    assert subprocess.check_output(run, text=True, env={**os.environ, "PYTHONPATH": path}) == "hello you\n"
+
+
+def test_being_terminated_leaves_no_temporary_file(tmp_path):
+    script = (
+        "import time\nfrom featavg.cli import _terminated_in_order\nfrom featavg.files import whole_file\n"
+        f"with _terminated_in_order(), whole_file({str(tmp_path / 'page.html')!r}) as file:\n"
+        "    file.write(b'half')\n    print('writing', flush=True)\n    time.sleep(60)\n"
+    )
+    process = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True)
+    assert process.stdout.readline() == "writing\n"
+    assert len(list(tmp_path.iterdir())) == 1
+    process.send_signal(signal.SIGTERM)
+    process.communicate(timeout=20)
+    assert process.returncode == 143
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_streams_and_pipes_are_refused_and_links_stay_links(tmp_path):
+    results = Path(__file__).parents[2] / "results"
+    (tmp_path / "runs").mkdir()
+    for name in ("ideal.json", "ideal.npz"):
+        (tmp_path / "runs" / name).write_bytes((results / name).read_bytes())
+    os.mkfifo(tmp_path / "pipe.html")
+    (tmp_path / "stdout.html").symlink_to("/dev/stdout")
+    (tmp_path / "link.html").symlink_to("real.html")
+    (tmp_path / "real.html").write_text("old")
+
+    def report(place, stdout):
+        command = [sys.executable, "-c", "from featavg.cli import main; main()", "report", "runs", "-o", place]
+        return subprocess.run(command, stdout=stdout, stderr=subprocess.PIPE, text=True, cwd=tmp_path, check=False)
+
+    with open(tmp_path / "output.txt", "w") as file:
+        for place in ("pipe.html", "stdout.html"):
+            answer = report(place, file)
+            assert answer.returncode == 2
+            assert "is a pipe or a device" in answer.stderr
+    assert (tmp_path / "output.txt").read_text() == ""
+    assert (tmp_path / "pipe.html").is_fifo()
+    assert report("link.html", subprocess.PIPE).returncode == 0
+    assert (tmp_path / "link.html").is_symlink()
+    assert (tmp_path / "real.html").read_text().startswith("<!DOCTYPE html>")
+    assert "must end in .html" in report("/dev/stdout", subprocess.PIPE).stderr

@@ -9,19 +9,23 @@ import io
 import os
 import shutil
 import stat
+import subprocess
 import sys
 import tarfile
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from featavg.data import fetching, packages
-from featavg.data.fetching import cache_folder, fetch, is_cached, read_cached
+from featavg.data.fetching import cache, cache_folder, fetch, is_cached, packages, read_cached
+from featavg.data.idx import decode
+from featavg.data.image_set import Content, ImageSet, Package
 from featavg.data.images import load_images, load_pixels
-from featavg.data.sources import CATALOGUE, Content, ImageSet, Package
+from featavg.data.sets import cifar10
 from featavg.errors import InputError
 
+AddSet = Callable[[ImageSet], None]
 DEAD = "http://127.0.0.1:9/"  # the discard port: refused at once
 
 
@@ -43,21 +47,21 @@ def content(name: str, data: bytes) -> Content:
 
 
 @pytest.fixture
-def tiny(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ImageSet:
+def tiny(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, add_set: AddSet) -> ImageSet:
     """A set of four tiny idx files, an empty cache, no network and no package client."""
     parts = [content(name, data) for name, data in FILES.items()]
     made = ImageSet(
         name="tiny",
-        layout="idx",
         shape=(2, 2),
         class_names=("a", "b", "c"),
+        decode=decode,
         train=tuple(parts[:2]),
         test=tuple(parts[2:]),
         mirrors=(DEAD,),
         archives=tuple(f"{name}.gz" for name in FILES),
         package=Package("npm", "tiny-data@1.0.0"),
     )
-    monkeypatch.setitem(CATALOGUE, "tiny", made)
+    add_set(made)
     monkeypatch.setenv("FEATAVG_CACHE", str(tmp_path / "cache"))
     monkeypatch.delenv("FEATAVG_DATA", raising=False)
     (tmp_path / "bin").mkdir()
@@ -132,17 +136,16 @@ def test_cached_content_is_reused_and_rechecked(tiny: ImageSet, tmp_path: Path) 
     assert not is_cached("tiny")
 
 
-def test_batches_of_colour_images_are_channel_last(
-    tiny: ImageSet, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    images = np.arange(2 * 2 * 3 * 3, dtype=np.uint8).reshape(2, 2, 3, 3)  # (sample, height, width, channel)
+def test_batches_of_colour_images_are_channel_last(tiny: ImageSet, add_set: AddSet) -> None:
+    # (sample, height, width, channel)
+    images = np.random.default_rng(0).integers(256, size=(2, 32, 32, 3), dtype=np.uint8)
     batches = {f"{i}.bin": bytes([i + 1]) + np.moveaxis(images[i], 2, 0).tobytes() for i in range(2)}
     (cache_folder() / "tiny").mkdir(parents=True)
     for name, data in batches.items():
         (cache_folder() / "tiny" / name).write_bytes(data)
     train = tuple(content(name, data) for name, data in batches.items())
-    changed = {"layout": "cifar", "shape": (2, 3, 3), "train": train, "test": ()}
-    monkeypatch.setitem(CATALOGUE, "tiny", ImageSet(**(vars(tiny) | changed)))
+    changed = {"decode": cifar10.decode, "shape": (32, 32, 3), "train": train, "test": ()}
+    add_set(ImageSet(**(vars(tiny) | changed)))
     pixels, labels = load_pixels("tiny")
     np.testing.assert_array_equal(pixels, images)
     np.testing.assert_array_equal(labels, [1, 2])
@@ -161,9 +164,9 @@ def test_npm_is_asked_by_package_name(tiny: ImageSet, tmp_path: Path) -> None:
     assert seen[0] == ("npm pack tiny-data@1.0.0", 0, None)
 
 
-def test_apt_is_asked_and_the_package_unpacked(tiny: ImageSet, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_apt_is_asked_and_the_package_unpacked(tiny: ImageSet, tmp_path: Path, add_set: AddSet) -> None:
     debian = Package("apt-get", "dataset-tiny")
-    monkeypatch.setitem(CATALOGUE, "tiny", ImageSet(**(vars(tiny) | {"package": debian})))
+    add_set(ImageSet(**(vars(tiny) | {"package": debian})))
     made = tmp_path / "made"
     made.mkdir()
     for name, data in FILES.items():
@@ -285,12 +288,13 @@ def test_a_cache_that_cannot_be_made_is_one_sentence(
         fetch("tiny")
 
 
-def test_rubbish_of_killed_processes_is_swept_when_old(tiny: ImageSet) -> None:
-    old, young = (cache_folder() / "tiny" / f"{fetching.SCRATCH}{age}" for age in ("old", "young"))
-    for folder in (old, young):
+def test_rubbish_of_killed_processes_is_swept_and_that_of_running_ones_stays(tiny: ImageSet) -> None:
+    gone = subprocess.Popen([sys.executable, "-c", ""])
+    gone.wait()
+    dead, running = (cache_folder() / "tiny" / f"{cache.SCRATCH}{number}-x" for number in (gone.pid, os.getppid()))
+    for folder in (dead, running):
         folder.mkdir(parents=True)
-    os.utime(old, (0, 0))
     with pytest.raises(InputError):
         fetch("tiny")
-    assert not old.exists()
-    assert young.exists()
+    assert not dead.exists()
+    assert running.exists()

@@ -12,9 +12,11 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from featavg.data import archives
-from featavg.data.archives import find, read_idx, rebuild_batch
-from featavg.data.sources import CIFAR10, Content, SourceError
+from featavg.data import image_set
+from featavg.data.fetching import archives
+from featavg.data.fetching.archives import find, rebuild_batch
+from featavg.data.idx import read_idx
+from featavg.data.image_set import Content, SourceError
 
 PIXELS = np.random.default_rng(0).integers(256, size=(4, 1024, 3), dtype=np.uint8)  # one image a row, channel last
 LABELS = [7, 1, 0, 2]
@@ -33,7 +35,7 @@ def sprites(tmp_path: Path) -> Path:
     return tmp_path
 
 
-TINY = replace(CIFAR10, labels={f"data_batch_{i + 1}": ("train_lables.json", 2 * i) for i in range(2)})
+TINY = replace(image_set("cifar10"), labels={f"data_batch_{i + 1}": ("train_lables.json", 2 * i) for i in range(2)})
 SECOND = Content("data_batch_2.bin", len(OFFICIAL) // 2, hashlib.sha256(OFFICIAL[len(OFFICIAL) // 2 :]).hexdigest())
 
 

@@ -5,17 +5,18 @@ from __future__ import annotations
 import gzip
 import hashlib
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from featavg.data import download as downloading
-from featavg.data.download import download
+from featavg.data.fetching import download as downloading
 from featavg.data.fetching import fetch
-from featavg.data.sources import CATALOGUE, Content, ImageSet, Package, SourceError
+from featavg.data.fetching.download import download
+from featavg.data.idx import decode
+from featavg.data.image_set import Content, ImageSet, Package, SourceError
 from featavg.errors import InputError
 
 BODY = np.random.default_rng(0).bytes(100_000)
@@ -122,23 +123,25 @@ def test_a_silent_server_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 
 @pytest.fixture
-def mirrored(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Server:
+def mirrored(
+    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, add_set: Callable[[ImageSet], None]
+) -> Server:
     """A set of one file behind a dead mirror and a live one, with no package client."""
     known = Content("data", len(BODY), hashlib.sha256(BODY).hexdigest())
     other = Content("labels", 3, hashlib.sha256(b"abc").hexdigest())
     server.files = {"data.gz": gzip.compress(BODY), "labels.gz": gzip.compress(b"abc")}
     made = ImageSet(
         name="one",
-        layout="idx",
         shape=(1,),
         class_names=("a",),
+        decode=decode,
         train=(known, other),
         test=(),
         mirrors=("http://127.0.0.1:9/", server.address),
         archives=("data.gz", "labels.gz"),
         package=Package("npm", "one@1"),
     )
-    monkeypatch.setitem(CATALOGUE, "one", made)
+    add_set(made)
     monkeypatch.setenv("FEATAVG_CACHE", str(tmp_path))
     monkeypatch.delenv("FEATAVG_DATA", raising=False)
     monkeypatch.setenv("PATH", "")

@@ -8,10 +8,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_digits
 
-from featavg.data import Dataset
-from featavg.data.fetching import fetch
-from featavg.data.images import coarse_task, load_images, load_pixels
-from featavg.data.sources import CATALOGUE
+from featavg.data import SETS, Dataset, coarse_task, fetch, image_set, load_images, load_pixels
 from featavg.errors import InputError
 from featavg.model import MulticlassNetwork
 
@@ -64,7 +61,7 @@ def test_an_impossible_task_is_refused(task: str | list[int | str], complaint: s
 
 
 def test_classes_go_by_name() -> None:
-    labels = coarse_task(["cat", "dog"], CATALOGUE["cifar10"].class_names)
+    labels = coarse_task(["cat", "dog"], image_set("cifar10").class_names)
     assert np.flatnonzero(labels > 0).tolist() == [3, 5]
 
 
@@ -91,7 +88,7 @@ def test_a_small_draw_keeps_all_classes_of_the_task() -> None:
 
 
 def test_unknown_names_and_parts_are_refused() -> None:
-    with pytest.raises(InputError, match="image sets are digits, mnist, fashion-mnist, cifar10; got 'svhn'"):
+    with pytest.raises(InputError, match="image sets are cifar10, digits, fashion-mnist, mnist; got 'svhn'"):
         load_images("svhn")
     with pytest.raises(InputError, match="part must be train or test, got 'valid'"):
         load_pixels("digits", "valid")  # type: ignore[arg-type]
@@ -104,17 +101,17 @@ def test_without_download_the_command_is_named(tmp_path: Path, monkeypatch: pyte
 
 
 def test_the_catalogue_is_consistent() -> None:
-    for known in CATALOGUE.values():
+    for known in map(image_set, SETS.names()):
         assert len(known.class_names) == 10
         assert len({content.sha256 for content in known.contents}) == len(known.contents)
         assert all(len(content.sha256) == 64 for content in known.contents)
         assert all(address.endswith("/") for address in known.mirrors)
-    assert CATALOGUE["mnist"].size == 70_000 * 785 + 48
-    assert CATALOGUE["cifar10"].size == 60_000 * 3073
+    assert image_set("mnist").size == 70_000 * 785 + 48
+    assert image_set("cifar10").size == 60_000 * 3073
 
 
 def test_names_to_fetch_are_checked() -> None:
-    with pytest.raises(InputError, match="image sets to fetch are mnist, fashion-mnist, cifar10, got 'imagenet'"):
+    with pytest.raises(InputError, match="image sets are cifar10, digits, fashion-mnist, mnist; got 'imagenet'"):
         fetch("imagenet")
     with pytest.raises(InputError, match="digits comes with scikit-learn"):
         fetch("digits")

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 import torch
 
-from featavg.data.sources import Content, ImageSet
+from featavg.data import Content, ImageSet
 from featavg.experiments import Chapter, Registry
 from featavg.figures import draw
 from featavg.record import Record, plain_json, read_record, write_record
@@ -81,7 +81,7 @@ def synthetic(image_set: ImageSet, part: str) -> list[bytes]:
     pictures = np.random.default_rng(0).uniform(60, 195, (10, *image_set.shape))
     noise = np.random.default_rng(len(labels)).normal(0, 20, (len(labels), *image_set.shape))
     pixels = np.clip(pictures[labels] + noise, 0, 255).astype(np.uint8)
-    if image_set.layout == "cifar":
+    if len(image_set.shape) == 3:
         channels_first = pixels.transpose(0, 3, 1, 2).reshape(len(labels), -1)
         return [np.column_stack([labels, channels_first]).tobytes()]
     return [_idx(pixels), _idx(labels)]
@@ -97,10 +97,12 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> set[str]:
     names: set[str] = set()
 
     def contents(image_set: ImageSet, wanted: tuple[Content, ...], *_: Any) -> list[bytes]:
+        if not wanted:  # it comes with a package, so neither the cache nor a download is asked
+            return []
         names.add(image_set.name)
         return synthetic(image_set, "train" if wanted == image_set.train else "test")
 
-    monkeypatch.setattr("featavg.data.images._contents", contents)
+    monkeypatch.setattr("featavg.data.images.contents_of", contents)
     return names
 
 

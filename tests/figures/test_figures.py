@@ -98,11 +98,17 @@ def test_dots_beyond_the_limits_become_arrows():
 def test_images_keep_their_places_and_their_pixels():
     grid = np.random.default_rng(0).random((2, 3, 4, 5, 1))
     figure = images(grid, caption="c", rows=["a", "b"], columns=["x", "y", "z"])
-    shown = [axes.get_images()[0].get_array() for axes in figure.axes]
+    (axes,) = figure.axes
+    shown = [image.get_array() for image in axes.get_images()]
     np.testing.assert_array_equal(np.reshape(shown, (2, 3, 4, 5)), grid[..., 0])
-    assert [axes.get_title() for axes in figure.axes] == ["x", "y", "z", "", "", ""]
-    assert [axes.get_ylabel() for axes in figure.axes] == ["a", "", "", "b", "", ""]
-    assert figure.axes[0].get_images()[0].get_clim() == (0.0, 1.0)
+    left, right, bottom, top = np.array([image.get_extent() for image in axes.get_images()]).reshape(2, 3, 4).T
+    assert (right[:-1] < left[1:]).all()
+    assert (bottom[:, 0] < top[:, 1]).all()  # downwards
+    places = {text.get_text(): text.get_position() for text in axes.texts}
+    assert places["x"][0] < places["y"][0] < places["z"][0]
+    assert [left[0, 0] < places[name][0] < right[0, 0] for name in "xyz"] == [True, False, False]
+    assert [top[0, 0] < places[name][1] < bottom[0, 0] for name in "ab"] == [True, False]
+    assert axes.get_images()[0].get_clim() == (0.0, 1.0)
 
 
 def test_draw_is_the_same_as_calling_the_function():

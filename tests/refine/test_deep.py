@@ -13,10 +13,10 @@ import torch
 from torch import nn
 
 from featavg import InputError, load_images
-from featavg.commands.models import fit_points, read_model
+from featavg.data import dataset
 from featavg.deep import Recipe, SmallCNN, fit, load_weights, read_card
 from featavg.deep.refined import CoarseReadout, answer_coarsely
-from featavg.refine import SubclassClassifier, read_decision, refine_module
+from featavg.refine import SubclassClassifier, inputs_for, open_model, read_decision, refine_module
 
 RECIPE = Recipe(epochs=3, learning_rate=0.05, batch_size=64)
 
@@ -99,7 +99,7 @@ def test_a_refined_module_is_diagnosed_by_its_own_decision(
     build = {"build": small, "recipe": RECIPE} if way == "a new network" else {}
     found = refine_module(coarse, x, y, test=(test_x, test_y), n_subclasses=3, seed=1, **build) if build else headed
     found.save(tmp_path / "refined.safetensors")
-    loaded = read_model(tmp_path / "refined.safetensors", "small-cnn", (8, 8))
+    loaded = open_model(tmp_path / "refined.safetensors", "small-cnn", (8, 8))
     for module in (found.module, loaded):
         decision = read_decision(module, test_x, test_y)
         with torch.no_grad():
@@ -107,7 +107,7 @@ def test_a_refined_module_is_diagnosed_by_its_own_decision(
         assert np.array_equal(decision.predict(decision.data.x), decided)
         radii = decision.attack(np.arange(len(test_y)))
         assert np.array_equal(radii == 0, found.classes[decided] != test_y)
-    assert fit_points(test_x.reshape(-1, 64), (8, 8), loaded).shape == (60, 1, 8, 8)
+    assert inputs_for(loaded, dataset(test_x.reshape(-1, 64), test_y, shape=(8, 8))).shape == (60, 1, 8, 8)
 
 
 def test_what_reshapes_points_changes_no_diagnosis() -> None:

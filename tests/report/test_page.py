@@ -5,13 +5,16 @@ import subprocess
 import sys
 from dataclasses import replace
 from html.parser import HTMLParser
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from featavg import InputError
-from featavg.record import Claim, Drawing, Evidence, Record, Result, Table
+from featavg.record import Claim, Drawing, Evidence, Record, Result, Table, read_record
+from featavg.record.words import number
 from featavg.report import OVER_POINTS, page, write_report
+from featavg.report.verdicts import scale
 
 EVIL = "<script>alert('&')</script>\"><img src=http://x.y/z onerror=a>"
 VOID = {"meta", "br", "img", "link", "input"}
@@ -74,7 +77,7 @@ def text():
 def test_the_page_needs_no_other_file_and_no_network(text):
     assert not re.search(r"https?:|@import|url\((?!#)", text)
     structure = Structure(text)
-    assert not {"script", "link", "img", "iframe", "object"} & set(structure.tags)
+    assert not {"script", "link", "img", "iframe", "object", "button"} & set(structure.tags)
     assert all(link.startswith(("#", "data:image/png;base64,")) for link in structure.links)
 
 
@@ -92,18 +95,23 @@ def test_whatever_a_record_says_is_text():
     assert hostile.count("&lt;script&gt;") >= 12
 
 
-def test_summary_and_table_show_the_numbers(text):
-    assert "8 claims in 2 experiments: 2 hold, 2 fail, 2 open, 2 vacuous." in text
+def test_summary_and_table_show_the_numbers():
+    text = page([make_record(name) for name in ("alpha", "beta", "gamma")])
+    assert "12 claims in 3 experiments: 3 hold, 3 fail, 3 open, 3 vacuous." in text
+    text = text[text.index('<table class="verdicts">') :] + text
     row = text[text.index("The cosine is") : text.index("</tr>", text.index("The cosine is"))]
-    for cell in ("≈ 0.447", ">0.442<", "0.4", ">0.02<", ">0.44<", ">holds<"):
+    for cell in ("≈ 0.447", ">0.442<", "0.4", ">0.02<", ">0.44<", "● holds<"):
         assert cell in row, cell
     assert "−∞ … ∞" in text
     assert "Student-t over seeds at level 1 − 0.05/500" in text
 
 
 def test_each_record_has_its_figures_captions_and_origin(text):
-    section = text[text.index("<section id='beta'>") :]
-    assert section.count("<svg") == section.count("<figcaption>") == 3
+    section = text[text.index("<details class='chapter' id='beta'") :]
+    assert section.count("<svg role=") == section.count("<figcaption>") == 2
+    assert section.count("<svg class='scale") == 4  # one for each claim
+    assert section.index("<figure>") < section.index("<ol class='claims'>")
+    assert "featavg reproduce beta" in section
     for part in ("A square. plain", "A line. plain", "Note plain", "3072", "0, 1, 2", "numpy", "commit"):
         assert part in section, part
 
@@ -132,12 +140,16 @@ def test_the_page_is_written_whole_or_refused(tmp_path):
 
 
 def test_a_result_shows_its_verdict_facts_and_settings():
-    text = page([make_result()])
-    section = text[text.index("<section id='users'>") :]
+    text = page([make_result()], intervals=OVER_POINTS)
+    assert "What holds, what fails" not in text  # the page is about the user's model
+    assert "bootstraps over the points" in text
+    section = text[text.index("<details class='chapter' id='users'") :]
     assert section.index("It helped plain.") < section.index("<td>0.5</td>") < section.index("<ol class='claims'>")
     assert "<dt>seed</dt><dd>9</dd>" in section
     assert "seeds used" not in section
-    assert section.count("<svg") == 3
+    assert section.count("<svg role=") == 2
+    assert "featavg reproduce" not in section
+    assert " open>" in section[:200]
     hostile = page([make_result(EVIL)])
     assert not {"script", "img"} & set(Structure(hostile).tags)
     with pytest.raises(InputError, match="settings of the result 'users' must be JSON"):
@@ -153,3 +165,45 @@ def test_a_page_says_what_its_own_intervals_are():
     text = page([make_record("alpha")], intervals=OVER_POINTS)
     assert "bootstraps over the points" in text
     assert "Student-t" not in text
+
+
+RESULTS = Path(__file__).parents[2] / "results"
+
+
+def test_the_page_begins_with_the_story_of_the_records_that_tell_it():
+    records = [read_record(RESULTS / f"{name}.json") for name in ("averaging", "decoupling", "robustness", "scaling")]
+    text = page(records)
+    first = text[text.index("<main>") : text.index("<section id='verdicts'>")]
+    assert first.count("<figure>") == 3
+    assert first.count("<rect") >= 200  # two matrices of ten by ten
+    for record, words in ((0, "the same cosine"), (2, "half of its points are fooled")):
+        measured = number(records[record].claims[0].measured)
+        assert f"{words} ({measured})" in first
+    assert "coarse labels, exact" in first
+    structure = Structure(text)
+    assert len(set(structure.ids)) == len(structure.ids)
+    assert {link[1:] for link in structure.links if link.startswith("#")} <= set(structure.ids)
+    assert "<details class='chapter' id='averaging' data-has='holds'><summary>" in text  # folded
+    assert "<section class='story'" not in page([make_record()])
+
+
+def test_the_filter_and_the_dots_know_every_verdict(text):
+    style = text[: text.index("</style>")]
+    for verdict in ("holds", "fails", "open", "vacuous"):
+        assert f"id='show-{verdict}'" in text
+        assert f"body:has(#show-{verdict}:checked)" in style
+        assert text.count(f"<a class='dot {verdict}' data-verdict='{verdict}'") == 2
+
+
+def test_a_claim_is_drawn_where_it_lies():
+    def places(measured):
+        fields = {"source": "s", "expected": 10.0, "tolerance": 1.0, "tolerance_reason": "r"}
+        drawn = scale(Claim.exact(measured, "c", **fields))
+        low, width = (float(re.search(r"<rect x='([0-9.]+)' y='2' width='([0-9.]+)'", drawn)[i]) for i in (1, 2))
+        return low, low + width, float(re.search(r"cx='([0-9.]+)'", drawn)[1])
+
+    low, high, middle = places(10.0)
+    assert middle == 60
+    assert (low + high) / 2 == pytest.approx(60, abs=0.1)
+    assert places(11.0)[2] == pytest.approx(high, abs=0.15)
+    assert places(99.0)[2] == places(13.0)[2] == 116  # beyond the end, at the end

@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.special import logsumexp
 
-from featavg import checked_radius
+from featavg import robust_at, robust_radius
 from featavg.model import MulticlassNetwork
 from featavg.robustness import PGD, ask
 from featavg.robustness.proof.format import Decision, Neurons, Problem
@@ -63,7 +63,9 @@ def test_two_outputs_are_the_maximum():
     network = MulticlassNetwork(*(rng.standard_normal(size) for size in sizes), np.array([-1, 1]))
     x = rng.standard_normal((15, 5))
     y = network.class_labels[network.predict(x)]
-    found = {name: checked_radius(network, x, y, name, budget=SHORT) for name in ("summed-probabilities", "maximum")}
+    found = {
+        name: robust_radius(network, x, y, readout=name, budget=SHORT) for name in ("summed-probabilities", "maximum")
+    }
     for bracket in found.values():
         assert set(bracket.status) == {"exact"}
     assert_allclose(found["summed-probabilities"].upper, found["maximum"].upper, rtol=3e-6)
@@ -82,7 +84,7 @@ def prototypes():
 
 def test_many_outputs_are_decided_at_one_radius(prototypes):
     network, x, y = prototypes
-    bracket = checked_radius(network, x, y, "summed-probabilities", within=0.5, budget=SHORT)
+    bracket = robust_at(network, x, y, 0.5, readout="summed-probabilities", budget=SHORT)
     proved, refuted = bracket.lower >= 0.5, bracket.upper <= 0.5
     assert (proved | refuted).mean() >= 0.95
     assert bracket.verify().all()
@@ -94,7 +96,7 @@ def test_many_outputs_are_decided_at_one_radius(prototypes):
 
 def test_the_audit_agrees_with_the_checker(prototypes):
     network, x, y = prototypes
-    bracket = checked_radius(network, x[:2], y[:2], "summed-probabilities", within=0.4, budget=SHORT)
+    bracket = robust_at(network, x[:2], y[:2], 0.4, readout="summed-probabilities", budget=SHORT)
     assert bracket.lower.min() >= 0.4
     assert bracket.verify(audit=True).all()
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from featavg.arrays import Array, Ints
-from featavg.data.images import Part, coarse_task, load_pixels
+from featavg.data import Part, coarse_task, image_set, load_pixels
 from featavg.experiments.images.attacks import (
     ATTACKS,
     battery,
@@ -105,8 +105,8 @@ def load(config: ImageSetting, part: Part) -> Images:
     from featavg.deep import channels_first
 
     pixels, cluster = load_pixels(config.data, part)
-    # Bytes of the embedded digits go to 16 instead of 255.
-    x = channels_first(pixels / np.float32(16) if config.data == "digits" else pixels)
+    brightest = image_set(config.data).brightest
+    x = channels_first(pixels if brightest == 255 else pixels / np.float32(brightest))
     return Images(x, cluster, coarse_task(config.task, "0123456789")[cluster])
 
 

@@ -11,8 +11,7 @@ from typing import Literal
 import numpy as np
 
 from featavg.arrays import Array, Ints
-from featavg.data import Dataset, load_images, split
-from featavg.data.images import Part
+from featavg.data import Dataset, Part, load_images, split
 from featavg.refine.descent import Frame
 from featavg.refine.discover import Finder, embed
 from featavg.threads import one_thread

@@ -23,6 +23,7 @@ import hashlib
 import json
 import math
 import os
+import warnings
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -30,7 +31,7 @@ from typing import IO, Any, NamedTuple
 
 import numpy as np
 
-from featavg.errors import InputError
+from featavg.errors import InputError, reason
 from featavg.robustness.proof.checker import require_sound
 from featavg.robustness.proof.format import TYPES, Decision, Floats, Neurons, Problem, Proofs, well_formed
 from featavg.robustness.proof.infinity import Emptiness, from_text, to_text
@@ -133,8 +134,7 @@ def read_stored(path: str | os.PathLike[str], most_bytes: int = MOST_BYTES) -> S
     except InputError as error:
         raise InputError(f"{place} is no bracket file: {error}") from None
     except Exception as error:  # a damaged file can break its reader anywhere, with errors of any type
-        reason = f"{type(error).__name__}: {error}".splitlines()[0]
-        raise InputError(f"{place} is damaged or no bracket file ({reason}); copy it again") from None
+        raise InputError(f"{place} is damaged or no bracket file ({reason(error)}); copy it again") from None
     if digest(stored.problem) != told:
         raise InputError(f"{place} is damaged: its network, points and labels are not those of its digest")
     return stored
@@ -161,7 +161,9 @@ def _array(file: IO[bytes], name: str, size: int) -> Any:
     kind, axes = ARRAYS[name]
     if np.lib.format.read_magic(file) != (1, 0):
         raise InputError(f"the array {name} should be of npy version 1.0")
-    shape, fortran, found = np.lib.format.read_array_header_1_0(file, max_header_size=1000)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # a header that NumPy can only read with tricks is damaged
+        shape, fortran, found = np.lib.format.read_array_header_1_0(file, max_header_size=1000)
     if found != np.dtype(kind) or len(shape) != axes or fortran:
         raise InputError(f"the array {name} should be of type {kind} with {axes} axes in C order")
     length = math.prod(shape) * found.itemsize

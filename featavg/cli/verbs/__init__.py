@@ -1,0 +1,5 @@
+"""One file per verb."""
+
+from featavg.registry import Registry
+
+VERBS = Registry.of_folder("verbs", __name__, __file__)

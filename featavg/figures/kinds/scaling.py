@@ -1,0 +1,115 @@
+"""Points on log-log paper with a fitted and a theoretical line: is the exponent the theorem's?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+from numpy.typing import ArrayLike
+
+from featavg.arrays import Array
+from featavg.errors import InputError
+from featavg.figures.canvas import (
+    INK,
+    line_look,
+    lines_of,
+    name_axes,
+    name_lines,
+    one_label_each,
+    paper,
+    readable,
+    sheet,
+    ticks_at,
+)
+
+MARKERS = ("o", "s", "^", "D", "v", "P")
+
+
+def scaling(
+    x: ArrayLike,
+    y: ArrayLike,
+    *,
+    caption: str,
+    lower: ArrayLike | None = None,
+    upper: ArrayLike | None = None,
+    fit: ArrayLike | None = None,
+    theory: ArrayLike | None = None,
+    labels: Sequence[str] = (),
+    fit_labels: Sequence[str] = (),
+    theory_labels: Sequence[str] = (),
+    x_label: str = "",
+    y_label: str = "",
+    title: str = "",
+    width: float = 6.4,
+) -> Figure:
+    """Draw `y` (line, point) over `x` (point,) with intervals; `fit` and `theory` are the values of those lines at `x`.
+
+    >>> figure = scaling([4, 16], [8.0, 4.0], caption="Slope −1/2.", theory=[8, 4], theory_labels=["√(d/k)"])
+    >>> figure.axes[0].get_yscale()
+    'log'
+    """
+    points = lines_of(y, "y")
+    places = lines_of(x, "x", points.shape)
+    if not (np.nanmin(points) > 0 and np.nanmin(places) > 0):
+        raise InputError("a log-log figure needs x and y above 0; draw these numbers with curves")
+    figure, axes = sheet(caption, width)
+    paper(axes, log_x=True, log_y=True)
+    reach = None
+    if lower is not None and upper is not None:
+        bottom, top = lines_of(lower, "lower", points.shape), lines_of(upper, "upper", points.shape)
+        # A bar that would reach 0 cannot be drawn on log paper: it ends far below the point instead.
+        reach = np.stack([points - np.maximum(bottom, points * 1e-3), top - points])
+    for index, label in enumerate(one_label_each(labels, len(points), "labels")):
+        axes.errorbar(
+            places[index],
+            points[index],
+            yerr=None if reach is None else np.maximum(reach[:, index], 0),
+            fmt=MARKERS[index % len(MARKERS)],
+            color=line_look(index)[0],
+            capsize=3,
+            markersize=6,
+            label=label or "measured",
+        )
+    _straight(axes, places, points, fit, fit_labels, "fit", "solid")
+    _straight(axes, places, points, theory, theory_labels, "theory", "dashed")
+    _ticks(axes, np.unique(places))
+    name_axes(axes, title, x_label, y_label)
+    name_lines(figure, axes)
+    return figure
+
+
+def _straight(
+    axes: Axes,
+    places: Array,
+    points: Array,
+    values: ArrayLike | None,
+    labels: Sequence[str],
+    name: str,
+    stroke: str,
+) -> None:
+    if values is None:
+        return
+    lines = lines_of(values, name, points.shape)
+    for index, label in enumerate(one_label_each(labels, len(lines), f"{name}_labels")):
+        # One theory is ink, apart from the fit; several are told apart by the colours of their points.
+        colour = INK if name == "theory" and len(lines) == 1 else line_look(index)[0]
+        axes.plot(
+            places[index],
+            lines[index],
+            color=colour,
+            linestyle=stroke,
+            linewidth=1.4,
+            label=label or name,
+        )
+
+
+def _ticks(axes: Axes, places: Array) -> None:
+    """Ticks at the measured places while they fit, and numbers people write: 1, 2, 3, 5 and powers of ten."""
+    ticks_at(axes, places)
+    low, high = axes.get_ylim()
+    axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 3.0, 5.0) if high / low < 300 else (1.0,)))
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: readable(value)))
+    axes.yaxis.set_minor_formatter(NullFormatter())

@@ -1,0 +1,125 @@
+"""The first screen: three pictures and a sentence to each, from whichever of the records that tell it are there."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from html import escape
+
+import matplotlib
+import numpy as np
+
+from featavg.arrays import Array
+from featavg.figures import curves, scaling
+from featavg.record import Drawing, Record, Result, number
+from featavg.report.svg import inline_svg
+
+Records = Mapping[str, Record]
+CELL = 11  # units a side of a square of the matrices
+WIDTH = 4.6  # inches of a picture
+
+
+def story(records: Sequence[Record | Result]) -> str:
+    """Three cards, or as many as there are records for."""
+    named = {record.name: record for record in records if isinstance(record, Record)}
+    cards = [_averaging(named), _robustness(named), _law(named)]
+    return f"<section class='story' aria-label='In short'>{''.join(cards)}</section>" if any(cards) else ""
+
+
+def _card(picture: str, sentence: str, *chapters: str) -> str:
+    links = ", ".join(f"<a href='#{name}'>{name}</a>" for name in chapters)
+    return f"<figure>{picture}<figcaption>{escape(sentence)} <small>{links}</small></figcaption></figure>"
+
+
+def _drawings(records: Records, name: str, kind: str) -> list[Drawing]:
+    return [one for one in records[name].evidence.drawings if one.kind == kind] if name in records else []
+
+
+def _measured(records: Records, name: str, words: str) -> str:
+    """What was measured of the claim that begins with `words`, in brackets; nothing if there is no such claim."""
+    claims = records[name].claims if name in records else ()
+    return next((f" ({number(claim.measured)})" for claim in claims if claim.text.startswith(words)), "")
+
+
+def _averaging(records: Records) -> str:
+    names = {"averaging": "trained on 2 classes", "decoupling": "trained on 10 classes"}
+    found = {name: _drawings(records, name, "heatmap") for name in names}
+    if not all(found.values()):
+        return ""
+    tables = {name: records[name].evidence.table for name in names}
+    squares = [_matrix(found[name][0].arguments(tables[name])["values"], label) for name, label in names.items()]
+    sentence = (
+        "Gradient descent on coarse labels makes every neuron learn the average of its class: it has the same cosine"
+        f"{_measured(records, 'averaging', 'A neuron has the same cosine')} with all features of the class. Trained on "
+        f"finer labels the same network learns each feature by itself"
+        f"{_measured(records, 'decoupling', 'A class')}."
+    )
+    return _card(f"<div class='matrices'>{''.join(squares)}</div>", sentence, *names)
+
+
+def _matrix(values: Array, label: str) -> str:
+    """Cosines of neurons (row) and features (column) as squares, blue below 0 and red above."""
+    matrix = np.asarray(values, dtype=np.float64)
+    height, width = matrix.shape
+    colours = matplotlib.colormaps["RdBu_r"](0.5 + 0.45 * np.clip(matrix / (np.abs(matrix).max() or 1.0), -1, 1))
+    squares = "".join(
+        f"<rect x='{column * CELL}' y='{row * CELL}' width='{CELL}' height='{CELL}' "
+        f"fill='{matplotlib.colors.to_hex(tuple(colours[row, column]))}'><title>{value:.2f}</title></rect>"
+        for (row, column), value in np.ndenumerate(matrix)
+    )
+    box = f"-8 -8 {width * CELL + 8} {height * CELL + 20}"
+    middle = width * CELL / 2
+    return (
+        f"<svg role='img' aria-label='cosines, {escape(label)}' viewBox='{box}'>{squares}"
+        f"<text x='{middle}' y='{height * CELL + 9}' text-anchor='middle'>features</text>"
+        f"<text x='{-height * CELL / 2}' y='-2' text-anchor='middle' transform='rotate(-90)'>neurons</text>"
+        f"<text x='{middle}' y='-2' text-anchor='middle'>{escape(label)}</text></svg>"
+    )
+
+
+def _robustness(records: Records) -> str:
+    drawn = _drawings(records, "robustness", "curves")
+    lines: dict[str, tuple[Array, Array]] = {}
+    marks: list[tuple[float, str]] = []
+    for one, name in zip(drawn, ("coarse labels", "fine labels"), strict=False):
+        given = one.arguments(records["robustness"].evidence.table)
+        marks += [(float(value), str(label)) for value, label in given.get("marks", ())]
+        for label, line in zip(given.get("labels", ()), np.atleast_2d(given["y"]), strict=False):
+            if label == "exact" or label.startswith("PGD"):
+                lines[f"{name}, {label}"] = (np.asarray(given["x"], dtype=np.float64), line)
+    if not lines:
+        return ""
+    # Beyond what was measured a curve is 1 on the left and 0 on the right.
+    grid = np.unique(np.concatenate([x for x, _ in lines.values()]))
+    ordered = dict(sorted(lines.items(), key=lambda item: not item[0].endswith("exact")))
+    figure = curves(
+        grid,
+        np.array([np.interp(grid, x, y, left=1.0, right=0.0) for x, y in ordered.values()]),
+        caption="Robust accuracy over the radius, exact and as PGD has it",
+        labels=list(ordered),
+        marks=marks,
+        x_label="ℓ2 radius",
+        y_label="robust accuracy",
+        width=WIDTH,
+    )
+    half = _measured(records, "robustness", "Half of all test points")
+    far = _measured(records, "robustness", "The decoupled network is nearly")
+    sentence = (
+        f"Such a network is accurate and breaks at √(d/k), where half of its points are fooled{half}; the decoupled "
+        f"one stands until nearly √(d/2){far}. The exact curves are proved, point by point; an attack lies above them."
+    )
+    return _card(inline_svg(figure, "story-robustness"), sentence, "robustness")
+
+
+def _law(records: Records) -> str:
+    drawn = _drawings(records, "scaling", "scaling")
+    if not drawn:
+        return ""
+    last = drawn[-1]
+    given = last.arguments(records["scaling"].evidence.table)
+    figure = scaling(**given, caption="Radius over the dimension", width=WIDTH)
+    gain = _measured(records, "robustness", "Fine labels multiply")
+    sentence = (
+        "The law holds for every number of clusters and in every dimension that was tried, up to 10¹²: fine labels "
+        f"multiply the radius by √(k/2){gain}."
+    )
+    return _card(inline_svg(figure, "story-law"), sentence, "scaling")
