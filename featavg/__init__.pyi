@@ -33,6 +33,7 @@ from .model import load_network as load_network
 from .model import register_adapter as register_adapter
 from .model import save_network as save_network
 from .refine import Diagnosis as Diagnosis
+from .refine import PrototypeClassifier as PrototypeClassifier
 from .refine import SubclassClassifier as SubclassClassifier
 from .refine import Sublabels as Sublabels
 from .refine import diagnose as diagnose

@@ -14,6 +14,7 @@ from featavg.refine.discover import discover_sublabels as discover_sublabels
 from featavg.refine.discover import hidden_features as hidden_features
 from featavg.refine.open_model import inputs_for as inputs_for
 from featavg.refine.open_model import open_model as open_model
+from featavg.refine.prototypes import PrototypeClassifier as PrototypeClassifier
 from featavg.refine.refine import Refined as Refined
 from featavg.refine.refine import refine_points as refine_points
 from featavg.refine.torch import RefinedModule as RefinedModule
