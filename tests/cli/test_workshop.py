@@ -235,7 +235,10 @@ def files(featavg, tmp_path):
         ("diagnose cnn.safetensors good.csv --architecture two-layer", "must hold a matrix '0.weight'"),
         ("diagnose cnn.safetensors digits --architecture resnet18", "does not fit this module: missing"),
         ("diagnose none.npz good.csv", "no model at none.npz"),
-        ("diagnose good.csv good.csv", "a model must end in .npz, .safetensors, .pt, .pth, .bin, got good.csv"),
+        (
+            "diagnose good.csv good.csv",
+            "a model must end in .npz, .safetensors, .onnx, .skops, .pt, .pth, .bin, got good.csv",
+        ),
     ],
 )
 def test_bad_input_is_one_sentence_and_exit_code_2(files, tmp_path, arguments, sentence):

@@ -7,7 +7,7 @@ import pytest
 
 from featavg import InputError
 from featavg.model import MulticlassNetwork
-from featavg.robustness import robust_radius
+from featavg.robustness import Budget, robust_radius
 from featavg.robustness.attacks import GradientWalk, NewtonWalk
 
 
@@ -27,7 +27,7 @@ def test_it_is_never_worse_than_a_gradient_walk_and_never_below_the_truth(seed: 
     network, x, y = bent(seed)
     newton = NewtonWalk()(network, x, y, readout="summed-probabilities")
     gradient = GradientWalk(restarts=0, steps=20)(network, x, y, readout="summed-probabilities")
-    truth = robust_radius(network, x, y, readout="summed-probabilities")
+    truth = robust_radius(network, x, y, readout="summed-probabilities", budget=Budget(seconds=0.3))
     assert newton.verify().all()
     assert (newton.upper <= gradient.upper).all()
     assert newton.upper.mean() < 0.99 * gradient.upper.mean()
