@@ -25,7 +25,7 @@ class Setting:
     signal: float = 1.0  # α
     noise: float = 1.0  # σ
     samples: int = 1000  # n
-    positive: int | None = None  # |J+|, half of k unless told
+    positive: int | None = None  # |J+|, half of k by default
 
     @classmethod
     def of(cls, data: Dataset) -> Setting:

@@ -52,7 +52,7 @@ def fit(
         module: one output is trained on labels -1 and +1, several on labels 0 ... outputs − 1.
         x: bytes 0 ... 255, or floats in [0, 1].
         y: the labels.
-        recipe: how; `Recipe()` unless told.
+        recipe: how; `Recipe()` by default.
         validation: images and labels whose accuracy is logged after each epoch; nothing is chosen by it.
         checkpoint: a file written after each epoch; if it is there, the run goes on from it, with the same result.
         progress: called with (done, total), shares of the run, after each step.

@@ -124,7 +124,7 @@ def is_robust(radius: RadiusBracket, delta: float, failing: float = 0.0) -> bool
 
 
 def radius_quantile(radius: RadiusBracket, share: float = 0.5, confidence: float = 0.95) -> RadiusQuantile:
-    """Return the smallest radius that at least a `share` of points does not exceed; the median unless told.
+    """Return the smallest radius that at least a `share` of points does not exceed; the median by default.
 
     The interval over points is the one of order statistics, which assumes nothing about the distribution.
     """

@@ -66,7 +66,7 @@ def answered(
 def found(question: Question, budget: Budget, progress: Progress, within: float | None) -> Answer:
     """The answer of one process."""
     reach = None if within is None else reaches(question.x, within)
-    return answer(question.problem(), budget, progress, question.misclassified, None, reach)
+    return answer(question.checkable(), budget, progress, question.misclassified, None, reach)
 
 
 def reaches(x: Array, within: float) -> Array:

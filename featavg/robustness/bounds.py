@@ -87,7 +87,7 @@ class _Scene:
 
     @classmethod
     def of(cls, question: Question) -> _Scene:
-        problem, network = question.problem(), question.network
+        problem, network = question.checkable(), question.network
         lengths = np.linalg.norm(network.weights, axis=1)
         weights = np.linalg.qr(network.weights.T)[1].T if question.norm == "l2" else network.weights
         magnitude = np.linalg.norm(question.x, axis=1, keepdims=True) * lengths + np.abs(network.biases)

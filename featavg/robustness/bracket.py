@@ -172,7 +172,9 @@ def shown_distances(question: Asked, points: Array) -> Array:
     """
     problem = question.problem()
     if problem is None:
-        return np.where(question.fooled(points), question.distances(points), np.inf)
+        there = np.isfinite(points).all(axis=1)
+        safe = np.where(there[:, None], points, question.x)
+        return np.where(there & question.fooled(safe), question.distances(safe), np.inf)
     return witness_distance(problem, points)
 
 

@@ -97,8 +97,13 @@ class Question:
         one, two = self.network, other.network
         return (one is two or same_network(one, two)) and all(a is b or np.array_equal(a, b) for a, b in pairs)
 
-    def problem(self) -> Problem:
-        """The question in arrays, for the checker; coarse classes are its groups."""
+    def problem(self) -> Problem | None:
+        """The question in arrays, for the checker; None under a read-out that it does not know.
+
+        Coarse classes are its groups.
+        """
+        if self.readout.name not in KINDS:
+            return None
         network, kind = self.network, KINDS[self.readout.name]
         groups, labels, target = np.zeros(network.output_count, dtype=np.int64), self.codes, self.rival
         if isinstance(self.readout, readouts.Grouped):
@@ -119,6 +124,15 @@ class Question:
             high=high,
             target=target,
         )
+
+    def checkable(self) -> Problem:
+        """The same, or one sentence that says there is none."""
+        if (problem := self.problem()) is None:
+            raise InputError(
+                f"the checker does not know the read-out {self.readout.name}, so it has no proved radius; attack it, "
+                f"which needs margins alone, or name one of {', '.join(KINDS)}"
+            )
+        return problem
 
 
 def ask(

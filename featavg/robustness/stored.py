@@ -146,4 +146,4 @@ def verify_bracket_file(
 def _labels(network: Network, problem: Problem, y: ArrayLike) -> Ints:
     """Labels as the file has them: (point,)."""
     names = {kind: name for name, kind in KINDS.items()}
-    return ask(network, problem.x, y, readout=cast(Readout, names[problem.decision.kind])).problem().labels
+    return ask(network, problem.x, y, readout=cast(Readout, names[problem.decision.kind])).checkable().labels

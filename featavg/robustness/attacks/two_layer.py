@@ -9,7 +9,7 @@ from typing import ClassVar, Self
 import numpy as np
 
 from featavg.arrays import Array, Bools, Ints
-from featavg.model import Grouped
+from featavg.model import Argmax, Grouped, Sign
 from featavg.robustness.attacks.contest import Contest, contest_of
 from featavg.robustness.attacks.field import HALVINGS, Field, whole_rows
 from featavg.robustness.attacks.protocol import Attackable
@@ -32,9 +32,9 @@ def field_of(question: Attackable) -> Field:
     >>> field.at_rest.shape, field.margins(field.at_rest)
     ((1, 1), array([6.]))
     """
-    # A contest is between two sides; several coarse classes that pool their outputs are none.
-    pools = isinstance(question.readout, Grouped) and len(question.readout.labels) > 2
-    if isinstance(question, Question) and not pools:
+    # A contest is between two sides; several coarse classes that pool their outputs are none, nor are new read-outs.
+    pair = isinstance(question.readout, Grouped) and len(question.readout.labels) == 2
+    if isinstance(question, Question) and (pair or isinstance(question.readout, Sign | Argmax)):
         return TwoLayerField.of(question)
     return Field(question, np.arange(len(question.x)))
 
