@@ -6,6 +6,7 @@ import numpy as np
 
 from featavg.arrays import Array, Bools
 from featavg.robustness.attacks.field import Field, whole_rows
+from featavg.robustness.bracket import shown_distances
 
 # A witness is deep enough if a point so many units of rounding, eps·‖w‖, nearer to x is fooled as well.
 DEPTH = 2.0
@@ -39,12 +40,12 @@ def push_over(field: Field, delta: Array, reach: float = np.inf) -> Array:
 
 
 def _deep(field: Field, delta: Array) -> Bools:
-    """Whether x + δ, and the point DEPTH units nearer to x, are fooled by the question's own arithmetic: (sample,)."""
+    """Whether x + δ is certainly fooled, and the point DEPTH units nearer to x by the question's own arithmetic."""
     delta = np.nan_to_num(delta)
     length, unit = field.norm.length(delta), np.finfo(delta.dtype).eps * _size(field, delta)
     nearer = np.maximum(length - DEPTH * unit, 0.0) / np.where(length > 0, length, 1.0)
-    ends = delta, nearer[:, None] * delta
-    return np.logical_and(*(field.asked.fooled(field.points(end)) for end in ends))
+    certain = np.isfinite(shown_distances(field.asked, field.points(delta)))
+    return certain & field.asked.fooled(field.points(nearer[:, None] * delta))
 
 
 def _size(field: Field, delta: Array) -> Array:
