@@ -17,6 +17,7 @@ THEMES: dict[str, tuple[str, ...]] = {
         "ideal",
     ),
     "How far until it errs": ("robustness", "scaling", "universal", "readouts", "linf"),
+    "Its relatives among the implicit biases": ("svm", "max_margin", "kkt", "dimples", "expressivity"),
     "Real images": (
         "mnist_robustness",
         "fashion_robustness",

@@ -1,0 +1,127 @@
+"""Late training on digits: the table of models 1 to 4, and thirty networks whose margins differ."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from featavg.analysis import normalized_margin
+from featavg.arrays import Array
+from featavg.data import Dataset, load_images
+from featavg.experiments.implicit_bias.late import first_below
+from featavg.model import Argmax, Layer, Network
+from featavg.robustness import MinimalNorm, robust_radius
+from featavg.training import CrossEntropy, GradientDescent, Logistic, LossBasedDescent, Trajectory, every, train
+
+DEEP = ("weights_1", "weights_2", "weights_3")
+SHALLOW = ("weights", "second")
+
+
+@dataclass(frozen=True)
+class Digits:
+    """Two hundred digits to 1e-120, and thirty networks on a hundred."""
+
+    table_images: int = 200
+    table_width: int = 40
+    models: tuple[float, ...] = (-10.0, -15.0, -20.0, -120.0)  # log10 of the loss
+    equal_steps: int = 2000
+    constant_sizes: tuple[float, ...] = (0.003, 0.01)  # of the sum of losses
+    attacked: int = 100
+    varied_images: int = 100
+    widths: tuple[int, ...] = (20, 40, 80)
+    scales: tuple[float, ...] = (0.3, 1.0)
+    stops: tuple[float, ...] = (0.0, -1.0, -2.0, -4.0, -6.0)  # log10 of the loss
+
+
+def without_biases(sizes: tuple[int, ...], rng: np.random.Generator, scale: float = 1.0) -> tuple[Layer, ...]:
+    """Layers of these sizes from He's normal start, times a scale."""
+    return tuple(
+        Layer(scale * np.sqrt(2 / before) * rng.standard_normal((after, before)), np.zeros(after))
+        for before, after in pairwise(sizes)
+    )
+
+
+def models_table(config: Digits, seed: int) -> dict[str, Any]:
+    """Three layers without biases on ten digits: one row for each loss that is reached, and steps of one size."""
+    data = load_images("digits", "train", samples=config.table_images, seed=seed)
+    test = load_images("digits", "test", samples=config.attacked, seed=seed)
+    width = config.table_width
+    layers = without_biases((data.x.shape[1], width, width, data.clusters), np.random.default_rng(seed))
+    start = Network(layers, Argmax(np.arange(data.clusters)))
+    rule = LossBasedDescent(log_loss=config.models[-1] * np.log(10), most_steps=1_000_000)
+    # Every tenth step: a path of all weights would take gigabytes.
+    run = train(start, data, rule, loss=CrossEntropy("sum"), trained=DEEP, save_at=every(10))
+    rows = first_below(run, [power * np.log(10) for power in config.models])
+    networks = [run.at(t) for t in rows]
+    nearby = data.take(np.arange(min(config.attacked, len(data))))
+    equal = int(np.argmin(np.abs(run.steps - config.equal_steps)))
+    constant = _constant(config, start, data, int(run.steps[equal]))
+    return {
+        "table_steps": run.steps[rows],
+        "table_margin": [margin_by_layers(network, data) for network in networks],
+        "table_train_radius": [_attacked(network, nearby) for network in networks],
+        "table_test_radius": [_attacked(network, test) for network in networks],
+        "table_accuracy": [np.mean(network.predict(test.x) == test.cluster) for network in networks],
+        "ahead": (constant.log_losses[-1] - run.log_losses[equal]) / np.log(10),
+        "margin_ahead": margin_by_layers(run.at(equal), data) - margin_by_layers(constant.final, data),
+    }
+
+
+def margin_by_layers(network: Network, data: Dataset) -> float:
+    """min_i q_i / Π_l ‖W_l‖, as the published table has it."""
+    sizes = [np.linalg.norm(layer.weights) for layer in network.layers]
+    return float(network.margins(data.x, data.cluster).min() / np.prod(sizes))
+
+
+def _constant(config: Digits, start: Network, data: Dataset, steps: int) -> Trajectory:
+    """Steps of one size, the best of those that are tried."""
+    runs = [
+        train(start, data, GradientDescent(steps=steps, step_size=eta), loss=CrossEntropy("sum"), trained=DEEP,
+              save_at=[steps])
+        for eta in config.constant_sizes
+    ]  # fmt: skip
+    return min(runs, key=lambda run: float(run.log_losses[-1]))
+
+
+def _attacked(network: Network, data: Dataset) -> float:
+    """Median distance to the nearest fooled point that an attack finds: an upper bound, as for three layers all are."""
+    import torch
+
+    from featavg.deep.question import ask_deep
+
+    parts: list[Any] = []
+    for layer in network.layers:
+        after, before = layer.weights.shape
+        linear = torch.nn.Linear(before, after, bias=False, dtype=torch.float64)
+        linear.weight.data = torch.from_numpy(layer.weights.copy())
+        parts += [linear, torch.nn.ReLU()]
+    question = ask_deep(torch.nn.Sequential(*parts[:-1]), data.x, data.cluster, precision="float64")
+    return float(np.median(MinimalNorm().on(question).upper))
+
+
+def varied(config: Digits, seed: int) -> dict[str, Array]:
+    """Margins, exact radii and test errors of two-layer networks of several widths, starts and losses."""
+    data = load_images("digits", "train", samples=config.varied_images, seed=seed)
+    test = load_images("digits", "test", seed=seed)
+    few = test.take(np.random.default_rng(seed).permutation(len(test))[: config.attacked])
+    found = []
+    for width in config.widths:
+        for scale in config.scales:
+            layers = without_biases((data.x.shape[1], width, 1), np.random.default_rng([seed, width]), scale)
+            rule = LossBasedDescent(log_loss=config.stops[-1] * np.log(10))
+            run = train(Network(layers), data, rule, loss=Logistic("sum"), trained=SHALLOW, save_at=every(5))
+            # A narrow network may never separate the points; then its last moment stands for the losses not reached.
+            lowest = float(run.log_losses.min())
+            stops = first_below(run, [max(power * np.log(10), lowest) for power in config.stops])
+            found.append([_measured(run.at(t), data, few, test) for t in stops])
+    margins, radii, errors = np.moveaxis(np.array(found), 2, 0)  # (setting, stop)
+    return {"varied_margin": margins, "varied_radius": radii, "varied_error": errors}
+
+
+def _measured(network: Network, data: Dataset, few: Dataset, test: Dataset) -> tuple[float, float, float]:
+    radii = robust_radius(network, few.x, few.y).upper
+    error = float(np.mean(network.predict(test.x) != test.y))
+    return normalized_margin(network, data.x, data.y, trained=SHALLOW), float(np.median(radii)), error
