@@ -10,7 +10,7 @@ export OPENBLAS_NUM_THREADS := 1
 CONVOLVING := featavg/deep tests/deep tests/refine/test_deep.py tests/cli/test_workshop.py \
 	tests/experiments/test_image_robustness.py tests/experiments/test_feature_experiments.py tests/experiments/test_every_experiment.py
 
-.PHONY: reproduce test campaign benchmarks clean
+.PHONY: reproduce test docs campaign benchmarks clean
 
 reproduce: $(VENV)/.user
 	$(VENV)/bin/featavg reproduce
@@ -21,6 +21,9 @@ test: $(VENV)/.developer
 	$(VENV)/bin/mypy
 	$(VENV)/bin/python -m pytest
 	ONEDNN_MAX_CPU_ISA=AVX2 $(VENV)/bin/python -m pytest -q $(CONVOLVING)
+
+docs: $(VENV)/.docs
+	$(VENV)/bin/python -m sphinx -W --keep-going -q -b html docs docs/_build
 
 campaign: $(VENV)/.developer
 	$(VENV)/bin/python -m campaign
@@ -39,9 +42,13 @@ $(VENV)/.developer: pyproject.toml constraints.txt | $(VENV)/bin/python
 	$(PIP) -e '.[dev]'
 	touch $@ $(VENV)/.user
 
+$(VENV)/.docs: pyproject.toml constraints.txt | $(VENV)/bin/python
+	$(PIP) -e '.[docs]'
+	touch $@ $(VENV)/.user
+
 $(VENV)/.bench: pyproject.toml constraints.txt | $(VENV)/bin/python
 	$(PIP) -e '.[dev,bench]'
 	touch $@ $(VENV)/.user $(VENV)/.developer
 
 clean:
-	rm -rf $(VENV) runs build dist .mypy_cache .ruff_cache .pytest_cache
+	rm -rf $(VENV) runs docs/_build build dist .mypy_cache .ruff_cache .pytest_cache

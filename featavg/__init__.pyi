@@ -66,6 +66,10 @@ from .robustness import robust_curve as robust_curve
 from .robustness import robust_radius as robust_radius
 from .robustness import targeted_radius as targeted_radius
 from .robustness import verify_bracket_file as verify_bracket_file
+from .show import show_alignment as show_alignment
+from .show import show_coefficients as show_coefficients
+from .show import show_curves as show_curves
+from .show import show_slice as show_slice
 from .training import Adam as Adam
 from .training import CrossEntropy as CrossEntropy
 from .training import Exponential as Exponential

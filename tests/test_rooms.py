@@ -33,9 +33,24 @@ MAY_IMPORT: dict[str, set[str]] = {
     "report": BASE | {"record", "figures"},
     "deep": BASE | {"data", "model", "robustness"},
     "sweep": BASE | {"record"},
+    "show": BASE | TWO_LAYER | {"figures"},
+    "lab": BASE | TWO_LAYER | {"show"},
     "refine": BASE | TWO_LAYER | {"deep", "record", "figures", "report"},
     "experiments": BASE | TWO_LAYER | {"deep", "refine", "sweep", "record", "figures"},
-    "cli": BASE | {"data", "deep", "experiments", "refine", "report", "robustness", "sweep", "record", "__version__"},
+    "cli": BASE
+    | {
+        "data",
+        "deep",
+        "experiments",
+        "figures",
+        "lab",
+        "refine",
+        "report",
+        "robustness",
+        "sweep",
+        "record",
+        "__version__",
+    },
 }
 FILES = sorted(PACKAGE.rglob("*.py"))
 

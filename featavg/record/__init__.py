@@ -21,6 +21,8 @@ from featavg.record.record import Record as Record
 from featavg.record.record import Result as Result
 from featavg.record.table import Column as Column
 from featavg.record.table import Table as Table
+from featavg.record.verdicts import verdict_rows as verdict_rows
+from featavg.record.verdicts import verdict_table as verdict_table
 from featavg.record.words import expected_text as expected_text
 from featavg.record.words import interval_text as interval_text
 from featavg.record.words import number as number

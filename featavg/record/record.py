@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from importlib import import_module
 from typing import Any
 
 from featavg.errors import InputError
@@ -36,6 +37,16 @@ class Record:
         object.__setattr__(self, "claims", tuple(self.claims))
         if len({claim.text for claim in self.claims}) < len(self.claims):
             raise InputError(f"two claims of the record {self.name!r} have the same text; tell them apart")
+
+    def to_frame(self) -> Any:
+        """A pandas table of the claims, one row each; `evidence.table.to_frame` has what was measured."""
+        from featavg.record.verdicts import verdict_rows  # which is about records
+
+        try:
+            pandas = import_module("pandas")
+        except ImportError:
+            raise InputError("a frame needs pandas, which is not installed; `pip install pandas`") from None
+        return pandas.DataFrame(verdict_rows([self]))
 
 
 @dataclass(frozen=True, eq=False)

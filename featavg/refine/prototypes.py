@@ -7,8 +7,6 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.cluster import KMeans, MiniBatchKMeans
-from sklearn.metrics import pairwise_distances_argmin_min
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, check_random_state, validate_data
 
@@ -128,6 +126,8 @@ class PrototypeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         prototypes, class_of = self._prototypes(points[~held], codes[~held])
         judged = points[held] if held.any() else points
         own = codes[held] if held.any() else codes
+        from sklearn.metrics import pairwise_distances_argmin_min
+
         near = np.maximum(pairwise_distances_argmin_min(judged, prototypes, metric="sqeuclidean")[1], 0.0)
         unit = judged.shape[1] / max(float(near.mean()), 1e-12)
         losses = [_log_loss(_network(prototypes, class_of, np.unique(codes), s * unit), judged, own) for s in SHARPNESS]
@@ -143,6 +143,8 @@ def _log_loss(network: Network, x: Array, codes: Ints) -> float:
 
 
 def _centers(points: Array, count: int, seed: int) -> Array:
+    from sklearn.cluster import KMeans, MiniBatchKMeans  # which bring a progress bar along
+
     count = min(count, len(np.unique(points, axis=0)))
     kind = MiniBatchKMeans if len(points) > MANY else KMeans
     fitted = kind(count, n_init=1, random_state=seed).fit(points)
