@@ -61,6 +61,7 @@ from .robustness import load_bracket as load_bracket
 from .robustness import local_bound as local_bound
 from .robustness import robust_accuracy as robust_accuracy
 from .robustness import robust_accuracy_at as robust_accuracy_at
+from .robustness import robust_accuracy_scorer as robust_accuracy_scorer
 from .robustness import robust_at as robust_at
 from .robustness import robust_curve as robust_curve
 from .robustness import robust_radius as robust_radius

@@ -43,7 +43,8 @@ class Activation:
         """φ'(z) at fixed ‖w‖, of the same shape as z."""
         if self.power > 1:
             return z.dtype.type(self.power) * np.maximum(z, 0) ** (self.power - 1) / self._divisor(sizes)
-        return np.where(z >= 0, z.dtype.type(1), z.dtype.type(self.leak))
+        on: Array = (z >= 0).astype(z.dtype)
+        return np.where(on, on, z.dtype.type(self.leak)) if self.leak else on
 
     def degree(self, inner: int, trained: bool) -> int:
         """How φ scales where the pre-activation has degree `inner` in the parameters; are the weights among these?"""

@@ -1,9 +1,11 @@
 """What to do about it: find finer labels, train on them, and say what that is worth."""
 
+from featavg.refine.baselines import standings_table as standings_table
 from featavg.refine.classifier import SubclassClassifier as SubclassClassifier
 from featavg.refine.classifier import is_classifier as is_classifier
 from featavg.refine.classifier import load_classifier as load_classifier
 from featavg.refine.classifier import save_classifier as save_classifier
+from featavg.refine.columns import check_columns as check_columns
 from featavg.refine.comparison import Comparison as Comparison
 from featavg.refine.decision import Decision as Decision
 from featavg.refine.decision import read_decision as read_decision

@@ -16,9 +16,11 @@ from featavg.arrays import Array, Ints, labels_among
 from featavg.data import Names, encode
 from featavg.errors import InputError
 from featavg.model import load_network, read_about, save_network
-from featavg.refine.descent import Frame
+from featavg.refine.columns import check_columns, names_of
 from featavg.refine.discover import Counts, Finder, Method, embed, means, read_sublabels
-from featavg.refine.select import RATES, Selection, fit_state, marks_until, possible_counts, select
+from featavg.refine.fit import fit_centers
+from featavg.refine.frame import Frame, State
+from featavg.refine.select import RATES, Selection, marks_until, possible_counts, select
 from featavg.robustness import Budget, RadiusBracket, robust_radius
 from featavg.threads import one_thread
 
@@ -84,10 +86,12 @@ class SubclassClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         everyone = np.arange(len(points))
         labels, self.class_of_ = finder(everyone, self._named_counts() or self.choice_.count)
         frame, width, self.n_iter_ = Frame.of(points, weights), self.neurons_per_subclass, self.choice_.steps
-        inside = frame.inside(points, len(points))
-        _, found = next(fit_state(inside, labels, weights, frame, self.choice_.rate, width, (self.n_iter_,), seed))
+        inside, states = frame.inside(points, len(points)), list[State]()
+        marks, rate = (self.n_iter_,), self.choice_.rate
+        fit_centers(inside, labels, weights, frame, rate, width, marks, seed, lambda _, state: states.append(state))
         # Two classes are the paper's -1 and +1 in the network, as everywhere outside this room.
-        self.network_ = found.network(frame, 2 * self.class_of_ - 1 if len(self.classes_) == 2 else self.class_of_)
+        self.columns_ = names_of(X)
+        self.network_ = states[-1].network(frame, 2 * self.class_of_ - 1 if len(self.classes_) == 2 else self.class_of_)
         self.subclass_ = np.full(len(present), -1, dtype=np.int64)
         self.subclass_[present] = labels
         self.subclass_names_ = finder.names(labels, self.class_of_, self.classes_)
@@ -99,8 +103,7 @@ class SubclassClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def predict_proba(self, X: ArrayLike) -> Array:
         """Return the probability of each class, the sum over its sub-classes: (sample, class)."""
-        check_is_fitted(self)
-        points = validate_data(self, X, reset=False, dtype=np.float64)
+        points = self._points(X)
         member = self.class_of_[:, None] == np.arange(len(self.classes_))
         summed: Array = self.network_.probabilities(points) @ member
         return summed
@@ -112,8 +115,7 @@ class SubclassClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def predict_subclass(self, X: ArrayLike) -> Names:
         """Return the name (sample,) of the most probable sub-class."""
-        check_is_fitted(self)
-        points = validate_data(self, X, reset=False, dtype=np.float64)
+        points = self._points(X)
         return self.subclass_names_[self.network_.predict(points)]
 
     def robust_radius(
@@ -132,14 +134,18 @@ class SubclassClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         `summed-probabilities` is what `predict` decides by, and is bracketed; `maximum` asks for the class of the most
         probable sub-class, and is exact.
         """
-        check_is_fitted(self)
-        points = validate_data(self, X, reset=False, dtype=np.float64)
+        points = self._points(X)
         codes = encode(y, self.classes_, "y", len(points))
         if readout not in READOUTS:
             raise InputError(f"readout must be one of {', '.join(READOUTS)}, got {readout!r}")
         network = self.network_.reading(readout)
         labels = network.readout.labels[codes]
         return robust_radius(network, points, labels, norm=norm, box=box, budget=budget, workers=workers)
+
+    def _points(self, X: ArrayLike) -> Array:
+        check_is_fitted(self)
+        check_columns(self.columns_, names_of(X))
+        return np.asarray(validate_data(self, X, reset=False, dtype=np.float64))
 
     def _checked(self, X: ArrayLike, y: ArrayLike, weight: ArrayLike | None) -> tuple[Array, Ints, Array, Any]:
         """Points, codes of their classes, weights, and which of the rows these are: a weight of 0 is no point."""
@@ -209,7 +215,8 @@ def save_classifier(model: SubclassClassifier, path: str | os.PathLike[str]) -> 
     ...     load_classifier(folder + "/model.npz").predict([[3.0], [33.0]]).tolist()
     ['low', 'high']
     """
-    save_network(model.network_, path, {name: getattr(model, f"{name}_").tolist() for name in NAMES})
+    about = {name: getattr(model, f"{name}_").tolist() for name in NAMES}
+    save_network(model.network_, path, about | {"columns": list(model.columns_)})
 
 
 def load_classifier(path: str | os.PathLike[str]) -> SubclassClassifier:
@@ -222,6 +229,7 @@ def load_classifier(path: str | os.PathLike[str]) -> SubclassClassifier:
     model.classes_ = np.array(about["classes"])
     model.class_of_ = labels_among(about["class_of"], range(len(model.classes_)), network.output_count, "class_of")
     model.subclass_names_ = np.array(about["subclass_names"])
+    model.columns_ = tuple(map(str, about.get("columns", ())))
     model.n_features_in_ = network.inputs
     return model
 

@@ -1,81 +1,31 @@
-"""Two classifiers at points that neither was trained on: accuracy and radius in one breath, with honest intervals.
-
-Everything is repeated over splits, each with its own training, and an interval covers both. With e² the variance that
-points alone give to a mean over all of them, and s² that between the S splits,
-
-    τ² = max(0, s² − S e²)        half width² = (that over points)² + (t τ/√S)²
-
-t of Student with S − 1 degrees of freedom. So luck with one split or one start is not called sure, and splits that
-differ by no more than their points explain add nothing.
-"""
+"""Two classifiers at points that neither was trained on: accuracy and radius in one breath (`measured.py`)."""
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 
-from featavg.arrays import Array, Ints
-from featavg.intervals import bootstrap_ratio, normal, student_t
+from featavg.arrays import Array
+from featavg.intervals import bootstrap_ratio, normal
 from featavg.record import Result
 from featavg.record.words import number
-from featavg.refine.decision import Decision
+from featavg.refine.baselines import Standing, standings_table
+from featavg.refine.measured import Interval, Measured, widened
 from featavg.refine.results import INTERVALS, SIDES, comparison_result, plain
-from featavg.robustness import Budget
+from featavg.shown import frame, html_table, text_table
 
 EXACT = 1e-5  # relative distance of bounds below which a radius is called exact
-NORMAL = 1.96  # deviations of an interval of level 95 %
 KEEP = 0.01  # of accuracy: the largest loss that is allowed by default
-Interval = tuple[float, float]
 Outcome = Literal["hardened", "weakened", "no sure difference", "costs accuracy", "no finer labels", "no radius"]
 
 
-@dataclass(frozen=True)
-class Measured:
-    """One kind of classifier at the held-out points of all splits, each split with its own training."""
-
-    right: Array  # (held out,)  1 where the decision is right, else 0
-    right_split: Ints  # (held out,)  which split a point belongs to
-    lower: Array  # (measured,)  proved radii of some of these points; all 0 from an attack
-    upper: Array  # (measured,)  radii at which a perturbation was found; 0 for errors
-    split: Ints  # (measured,)
-
-    @property
-    def accuracy(self) -> float:
-        """The share of held-out points that are right."""
-        return float(self.right.mean())
-
-
-def measure(decisions: Sequence[Decision], points: int, budget: Budget | None = None) -> Measured:
-    """Measure a decision of each split at its own points, radii at `points` of them in all.
-
-    Radii are bracketed with a budget per point, and without one by an attack, which gives upper bounds only.
-    """
-    rights: list[Array] = []
-    lowers: list[Array] = []
-    uppers: list[Array] = []
-    for decision in decisions:
-        rows = np.arange(min(len(decision.data), -(-points // len(decisions))))
-        rights.append(decision.right())
-        if budget is None:
-            uppers.append(decision.attack(rows))
-            lowers.append(np.zeros(len(rows)))
-        else:
-            found = decision.radius(rows, budget)
-            lowers.append(found.lower)
-            uppers.append(found.upper)
-    numbers = [np.repeat(np.arange(len(parts)), [len(part) for part in parts]) for parts in (rights, uppers)]
-    right, lower, upper = (np.concatenate(parts) for parts in (rights, lowers, uppers))
-    return Measured(right, numbers[0], lower, upper, numbers[1])
-
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Comparison:
     """What a change of classifier brings; print it for the verdict and the table. Radii are ℓ2.
 
@@ -91,6 +41,7 @@ class Comparison:
     notes: tuple[str, ...] = ()
     seed: int = 0
     seconds: float = 0.0
+    others: tuple[tuple[str, Measured], ...] = field(default=(), repr=False)  # what else a user would try, by name
 
     @property
     def accuracy(self) -> tuple[float, float]:
@@ -213,11 +164,35 @@ class Comparison:
     def _where(self) -> str:
         return "at" if self.proved else "under attack at"
 
+    @property
+    def standings(self) -> tuple[Standing, ...]:
+        """Every classifier that was measured, with intervals; others are given their upper bounds, by an attack."""
+        sides = zip(self.kinds, (self.before, self.after), self.radii, strict=True)
+        own = [Standing.of(name, side, radii, self.seed) for name, side, radii in sides]
+        return (*own, *(Standing.of(name, side, side.upper, self.seed) for name, side in self.others))
+
+    def __repr__(self) -> str:
+        return f"Comparison({self.kinds[0]} → {self.kinds[1]}: {self.outcome}, median radius {self.factor_text})"
+
     def __str__(self) -> str:
-        rows = [("", *SIDES), *self.table()]
-        wide = [max(len(row[column]) for row in rows) for column in range(3)]
-        lines = ("  ".join(f"{cell:<{width}}" for cell, width in zip(row, wide, strict=True)) for row in rows)
-        return "\n".join([self.verdict, "", *(line.rstrip() for line in lines), "", self.note])
+        tables = [[("", *SIDES), *self.table()], standings_table(self.standings) if self.others else []]
+        return "\n\n".join([self.verdict, *(text_table(rows) for rows in tables if rows), self.note])
+
+    def _repr_html_(self) -> str:
+        return html_table(self.verdict, standings_table(self.standings))
+
+    def summary(self) -> str:
+        """The verdict, the tables and how the numbers were obtained, as print shows them."""
+        return str(self)
+
+    def to_frame(self) -> Any:
+        """A pandas table, one row per classifier: accuracy and median radius with their intervals."""
+        return frame({
+            "accuracy": [one.accuracy for one in self.standings],
+            "accuracy interval": [one.accuracy_interval for one in self.standings],
+            "median radius": [one.radius for one in self.standings],
+            "radius interval": [one.radius_interval for one in self.standings],
+        }, [one.name for one in self.standings])  # fmt: skip
 
     @property
     def note(self) -> str:
@@ -233,6 +208,7 @@ class Comparison:
             f"Radii by {self.how}: {sure if self.proved else 'upper bounds'}. Errors have radius 0.",
             f"Held-out points took no part in the refinement; intervals are over points and {covered}.",
             f"Sub-classes of each class: {', '.join(map(str, self.per_class))}.",
+            *(["Radii of the other classifiers are upper bounds, by an attack."] if self.others else []),
             *self.notes,
         ])  # fmt: skip
 
@@ -258,27 +234,10 @@ class Comparison:
             "accuracy": self.accuracy, "at": self.median[0], "robust": self.robust, "median": self.median,
             "proved": self.proved, "lower": np.stack([self.before.lower, self.after.lower]),
             "upper": np.stack([self.before.upper, self.after.upper]), "split": self.before.split,
+            "standings": [asdict(one) for one in self.standings],
             "seed": self.seed, "seconds": self.seconds,
         }  # fmt: skip
         return json.dumps(plain(content), indent=1, ensure_ascii=False, allow_nan=False)
-
-
-def widened(value: float, points: Sequence[float], splits: Sequence[float]) -> Interval:
-    """A 95 % interval over points around `value`, widened by what splits differ beyond that (the module's formula).
-
-    >>> widened(0.0, (-1.0, 1.0), (0.1, -0.1, 0.0))
-    (-1.0, 1.0)
-    >>> low, high = widened(0.0, (-1.0, 1.0), (9.0, -9.0))
-    >>> high > 50
-    True
-    """
-    count = len(splits)
-    error = (points[1] - points[0]) / (2 * NORMAL)
-    between = float(np.var(splits, ddof=1)) - count * error**2 if count > 1 else 0.0
-    extra = student_t(splits)[1] - float(np.mean(splits)) if between > 0 else 0.0
-    # Student's half width is t s/√S; of s² the share τ²/s² is not explained by the points.
-    extra *= float(np.sqrt(between / np.var(splits, ddof=1))) if between > 0 else 0.0
-    return value - float(np.hypot(value - points[0], extra)), value + float(np.hypot(points[1] - value, extra))
 
 
 def _pair(values: tuple[float, float]) -> tuple[str, str]:

@@ -82,7 +82,10 @@ def read_decision(model: Any, x: ArrayLike | None, y: ArrayLike, head: str | Non
         from featavg.refine.torch_head import read_module
 
         return read_module(model, x, y, head)
-    return two_layer_decision(as_network(model), x, y, getattr(model, "classes_", None))
+    network, classes = as_network(model), getattr(model, "classes_", None)
+    if len(network.layers) == 1:  # a linear classifier behind affine steps
+        return linear_decision(x, y, network.weights, network.biases, type(model).__name__, classes=classes)
+    return two_layer_decision(network, x, y, classes)
 
 
 def linear_decision(

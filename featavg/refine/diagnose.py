@@ -10,17 +10,17 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from featavg.arrays import Array, Ints
-from featavg.data import Dataset
-from featavg.data.splits import split
+from featavg.data import Dataset, split
 from featavg.errors import InputError
 from featavg.progress import Progress, silent
 from featavg.refine.averages import IMPORTANT, Averages, averages, centred_means
 from featavg.refine.classifier import SubclassClassifier
-from featavg.refine.comparison import KEEP, Comparison, measure
+from featavg.refine.comparison import KEEP, Comparison
 from featavg.refine.decision import Decision, read_decision, two_layer_decision
 from featavg.refine.diagnosis import Diagnosis, Gain
 from featavg.refine.direction import common_direction
 from featavg.refine.discover import Counts, discover_sublabels
+from featavg.refine.measured import measure
 from featavg.robustness import Budget
 from featavg.threads import one_thread
 

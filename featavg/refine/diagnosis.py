@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import math
 import os
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from featavg.refine.comparison import Comparison
 from featavg.refine.direction import Flips
 from featavg.refine.results import AVERAGING, INTERVALS, diagnosis_result, plain
 from featavg.refine.select import WORTH
+from featavg.shown import frame, html_table
 
 LEVEL = 0.05  # of the p-value
 Advice = Literal[
@@ -58,7 +59,7 @@ class Gain:
         )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Diagnosis:
     """What `diagnose` found; print it for the verdict and the tables."""
 
@@ -75,11 +76,11 @@ class Diagnosis:
     row_class: Ints  # (row,)  of the rows in `averages`
     averages: Averages
     flips: Flips
-    rows: Ints = field(repr=False)  # (measured,)  which points were measured
-    attack: Array = field(repr=False)  # (measured,)  their radii under attack, upper bounds
-    exact_lower: Array = field(repr=False)  # (measured,)  proved
-    exact_upper: Array = field(repr=False)  # (measured,)
-    gain: Gain | None = field(repr=False)  # None where there is nothing to try
+    rows: Ints  # (measured,)  which points were measured
+    attack: Array  # (measured,)  their radii under attack, upper bounds
+    exact_lower: Array  # (measured,)  proved
+    exact_upper: Array  # (measured,)
+    gain: Gain | None  # None where there is nothing to try
     seed: int = 0
     seconds: float = 0.0
 
@@ -215,6 +216,22 @@ class Diagnosis:
             ("points of each training", str(self.gain.trained_on)),
             ("sub-classes of each class that it took", ", ".join(map(str, model.per_class))),
         ]  # fmt: skip
+
+    def __repr__(self) -> str:
+        return f"Diagnosis({self.kind}, {self.points} points, accuracy {self.accuracy:.3f}: {self.advice})"
+
+    def _repr_html_(self) -> str:
+        return html_table(self.verdict, [*self.table(), *self.gain_table()])
+
+    def summary(self) -> str:
+        """The verdict and the tables, as print shows them."""
+        return str(self)
+
+    def to_frame(self) -> Any:
+        """A pandas table, one row per measured point: its row in the data, radius under attack, bounds, fragility."""
+        fragile = np.isin(self.rows, self.fragile)
+        columns = {"attack": self.attack, "lower": self.exact_lower, "upper": self.exact_upper, "fragile": fragile}
+        return frame(columns, self.rows)
 
     def __str__(self) -> str:
         tables = [rows for rows in (self.table(), self.gain_table()) if rows]

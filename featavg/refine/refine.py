@@ -3,23 +3,29 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from featavg.arrays import Array, Ints, finite_matrix
-from featavg.data import Labels
-from featavg.data.splits import split
+from featavg.data import Labels, encode, split
 from featavg.errors import InputError
 from featavg.model import Network
 from featavg.progress import Progress, silent
+from featavg.record.words import number as word
+from featavg.refine.baselines import baselines as find_baselines
 from featavg.refine.classifier import SubclassClassifier
-from featavg.refine.comparison import KEEP, Comparison, measure
-from featavg.refine.decision import two_layer_decision
-from featavg.refine.descent import Frame, at_random, descend, labelled
+from featavg.refine.columns import Scale, names_of
+from featavg.refine.comparison import KEEP, Comparison
+from featavg.refine.decision import INPUTS, Decision, read_decision, two_layer_decision
 from featavg.refine.discover import Counts
 from featavg.refine.discover.subclasses import two_classes
+from featavg.refine.fit import descend
+from featavg.refine.frame import Frame, State, at_random
+from featavg.refine.measured import measure
 from featavg.refine.select import FIFTHS
 from featavg.robustness import Budget
 from featavg.threads import one_thread
@@ -30,6 +36,7 @@ MEASURED = 150  # held-out points whose radii are searched
 BUDGET = Budget(nodes=500, seconds=0.1)  # for each of them
 MARKS = (100, 200, 400, 800, 1600, 3200)  # steps of the coarse network, at these multiples of the stable rate
 RATES = (1.0, 3.0, 10.0)
+UNITS = "the units of the points"
 UNEQUAL = 0.9  # share of the variance that one column has if scales are called unequal
 
 
@@ -41,14 +48,35 @@ class Refined:
     coarse: Network
     compared: Comparison
 
+    def __repr__(self) -> str:
+        return f"Refined({self.compared!r})"
+
+    def __str__(self) -> str:
+        return str(self.compared)
+
+    def _repr_html_(self) -> str:
+        return self.compared._repr_html_()
+
+    def summary(self) -> str:
+        """The verdict, the tables and how the numbers were obtained."""
+        return self.compared.summary()
+
+    def to_frame(self) -> Any:
+        """A pandas table, one row per classifier."""
+        return self.compared.to_frame()
+
 
 def refine_points(
     x: ArrayLike,
     y: ArrayLike,
     sublabels: ArrayLike | None = None,
     *,
+    model: Any = None,
+    test: Sequence[ArrayLike] | None = None,
     n_subclasses: Counts = "auto",
     keep_accuracy: float = KEEP,
+    scale: bool = False,
+    baselines: bool = False,
     seed: int = 0,
     progress: Progress | None = None,
 ) -> Refined:
@@ -62,8 +90,14 @@ def refine_points(
         x: points (sample, axis).
         y: their labels (sample,), two or more classes.
         sublabels: a finer label for all or some points (None, −1 or empty: unknown); found by default.
+        model: your own classifier, as for `diagnose`, to compare with instead of a coarse network; needs `test`.
+        test: (X, y) to compare at, which nobody was trained on: then all of x is trained on, three times, and each
+            training is judged at a third of these points.
         n_subclasses: how many sub-classes, as in `SubclassClassifier`.
         keep_accuracy: the largest loss of accuracy that the verdict allows.
+        scale: standardise the columns first. The step is part of the model that is returned, which takes points as
+            they are; radii are then in deviations of the columns, and told in raw units beside.
+        baselines: measure scikit-learn's MLP with and without decay and logistic regression, too.
         seed: of everything random here.
         progress: called as progress(share done, what comes next).
 
@@ -79,32 +113,87 @@ def refine_points(
     given = None if sublabels is None else np.asarray(sublabels, dtype=object)
     if given is not None and given.shape != (len(points),):
         raise InputError(f"sublabels must be one for each of {len(points)} points, got shape {given.shape}")
-    models, networks, sides = [], [], []
+    if model is not None and test is None:
+        raise InputError("model= needs test=(X, y) that it was not trained on; pass them, or leave the model out")
+    turns = _turns(points, labels, test, seed)
+    runs: list[Run] = []
     with one_thread():
-        for turn, judge in enumerate(split(labels.codes, FIFTHS, seed)[:SPLITS]):
-            tell(0.05 + 0.2 * turn, f"split {turn + 1} of {SPLITS}: finding sub-classes and training on them")
-            learn = np.setdiff1d(np.arange(len(points)), judge)
-            model = SubclassClassifier(n_subclasses, random_state=seed + turn)
-            model.fit(points[learn], labels.values[learn], sublabels=None if given is None else given[learn])
-            width = max(1, model.network_.neurons // len(labels.names))
-            coarse = coarse_network(points[learn], labels.codes[learn], width, seed + turn)
-            both = ((coarse, None), (model.network_, model.class_of_))
-            sides.append([
-                two_layer_decision(network, points[judge], labels.values[judge], labels.names, class_of)
-                for network, class_of in both
-            ])  # fmt: skip
-            models.append(model)
-            networks.append(coarse)
+        for number, (learn, at) in enumerate(turns):
+            tell(0.05 + 0.2 * number, f"split {number + 1} of {SPLITS}: finding sub-classes and training on them")
+            fine = None if given is None else given[learn]
+            runs.append(_run(points, labels, learn, at, fine, model, n_subclasses, scale, baselines, seed + number))
         tell(0.65, "measuring")
-        before, after = (measure([pair[side] for pair in sides], MEASURED, BUDGET) for side in (0, 1))
+        before, after = (measure([run.sides[side] for run in runs], MEASURED, BUDGET) for side in (0, 1))
+        others = zip(*(run.others for run in runs), strict=True)
+        beside = tuple((same[0].kind, measure(same, MEASURED)) for same in others)
+        notes = _notes(points, scale, [run.raw for run in runs if run.raw])
         tell(1.0, "done")
+    first = runs[0]
+    first.model.columns_ = names_of(x)
     comparison = Comparison(
-        (f"coarse labels, {networks[0].neurons} neurons", f"finer labels, {models[0].network_.neurons} neurons"),
-        "a search for the decision that predict makes, in the units of the points",
-        tuple(np.max([np.bincount(model.class_of_) for model in models], axis=0).tolist()),
-        before, after, keep_accuracy, _notes(points), seed, time.perf_counter() - begun,
+        (first.sides[0].kind, f"finer labels, {first.model.network_.neurons} neurons"),
+        f"a search for the decision that predict makes, in {'deviations of the columns' if scale else UNITS}",
+        tuple(np.max([np.bincount(run.model.class_of_) for run in runs], axis=0).tolist()),
+        before, after, keep_accuracy, notes, seed, time.perf_counter() - begun, beside,
     )  # fmt: skip
-    return Refined(models[0], networks[0], comparison)
+    return Refined(first.model, first.coarse, comparison)
+
+
+class Run(NamedTuple):
+    """One training of everything, and decisions at the points that it is judged by."""
+
+    model: SubclassClassifier  # on points as they came
+    coarse: Network  # so too
+    sides: tuple[Decision, Decision]  # before and after, in the units that are measured
+    others: list[Decision]
+    raw: tuple[Decision, Decision] | None  # before and after in the units of the points, where these are others
+
+
+def _run(
+    points: Array, labels: Labels, learn: Ints, at: tuple[Array, Labels], fine: Any, own: Any, counts: Counts,
+    scale: bool, baselines: bool, seed: int,
+) -> Run:  # fmt: skip
+    scaling = Scale.of(points[learn]) if scale else None
+    x, test = (points, at[0]) if scaling is None else (scaling.inside(points), scaling.inside(at[0]))
+    model = SubclassClassifier(counts, random_state=seed)
+    model.fit(x[learn], labels.values[learn], sublabels=fine)
+    coarse = coarse_network(x[learn], labels.codes[learn], max(1, model.network_.neurons // len(labels.names)), seed)
+    names, values = labels.names, at[1].values
+    after = two_layer_decision(model.network_, test, values, names, model.class_of_)
+    plain = replace(two_layer_decision(coarse, test, values, names), kind=f"coarse labels, {coarse.neurons} neurons")
+    before = plain if own is None else read_decision(own, at[0], values)
+    if before.space != INPUTS:
+        raise InputError(f"model must decide on the points themselves, got one that decides on {before.space}")
+    others = find_baselines(x, labels, learn, (test, at[1]), model.network_.neurons, seed) if baselines else []
+    if own is not None and baselines:
+        others.append(plain)
+    if scaling is None:
+        return Run(model, coarse, (before, after), others, None)
+    raw_after = two_layer_decision(scaling.raw(model.network_), at[0], values, names, model.class_of_)
+    raw_before = two_layer_decision(scaling.raw(coarse), at[0], values, names) if own is None else before
+    if own is not None:
+        inside = replace(before.network, layers=scaling.scaled(before.network).layers)
+        before = replace(before, network=inside, data=replace(before.data, x=test))
+    model.network_ = scaling.raw(model.network_)
+    model.subclass_centers_ = model.subclass_centers_ * scaling.deviation + scaling.mean
+    return Run(model, scaling.raw(coarse), (before, after), others, (raw_before, raw_after))
+
+
+def _turns(
+    points: Array, labels: Labels, test: Sequence[ArrayLike] | None, seed: int
+) -> list[tuple[Ints, tuple[Array, Labels]]]:
+    """Rows to learn from, and points with labels to judge by, for each training."""
+    everyone = np.arange(len(points))
+    if test is None:
+        fifths = split(labels.codes, FIFTHS, seed)[:SPLITS]
+        return [(np.setdiff1d(everyone, rows), (points[rows], labels.take(rows))) for rows in fifths]
+    if len(test) != 2:
+        raise InputError(f"test must be (X, y), got {len(test)} parts")
+    x = finite_matrix(test[0], "test points", columns=points.shape[1])
+    known = Labels(encode(test[1], labels.names, "labels of the test points", len(x)), labels.names)
+    if len(x) < LEAST:
+        raise InputError(f"test must hold at least {LEAST} points, got {len(x)}")
+    return [(everyone, (x[rows], known.take(rows))) for rows in split(known.codes, (1,) * SPLITS, seed)]
 
 
 def coarse_network(x: Array, codes: Ints, width: int, seed: int) -> Network:
@@ -117,8 +206,10 @@ def coarse_network(x: Array, codes: Ints, width: int, seed: int) -> Network:
     frame = Frame.of(x[learn], weights)
     inside, held = (frame.inside(x[rows], len(learn)) for rows in (learn, judge))
     start = at_random(int(codes.max()) + 1, width, x.shape[1], seed)
-    runs = (descend(start, inside, labelled(codes[learn]), weights, rate * frame.rate, MARKS, seed) for rate in RATES)
-    states = (state for run in runs for _, state in run)
+    states: list[State] = []
+    for rate in RATES:
+        pace = rate * frame.rate
+        descend(start, inside, codes[learn], weights, pace, MARKS, seed, lambda _, state: states.append(state))
     best = max(states, key=lambda state: float(np.mean(state.outputs(held).argmax(axis=1) == codes[judge])))
     return best.network(frame)
 
@@ -132,13 +223,17 @@ def _checked(points: Array, y: ArrayLike) -> Labels:
     return labels
 
 
-def _notes(points: Array) -> tuple[str, ...]:
-    """What the user should know of the columns."""
+def _notes(points: Array, scale: bool, raw: list[tuple[Decision, Decision]]) -> tuple[str, ...]:
+    """What the user should know of the columns, and what the radii are in raw units where these are others."""
+    if scale:
+        sides = (measure([pair[side] for pair in raw], MEASURED).upper for side in (0, 1))
+        low, high = (word(float(np.median(upper))) for upper in sides)
+        return (f"In {UNITS} the median radii are {low} and {high}, upper bounds by an attack.",)
     shares = points.var(axis=0)
     shares /= max(float(shares.sum()), 1e-300)
     if len(shares) < 2 or shares.max() < UNEQUAL:
         return ()
     return (
-        f"Column {int(shares.argmax())} alone has {100 * shares.max():.1f} % of the variance: standardise the columns, "
-        "or sub-classes and radii are those of that column.",
+        f"Column {int(shares.argmax())} alone has {100 * shares.max():.1f} % of the variance: standardise the columns "
+        "with scale=True (--scale), or sub-classes and radii are those of that column.",
     )

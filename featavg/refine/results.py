@@ -9,6 +9,7 @@ import numpy as np
 from featavg.arrays import Ints
 from featavg.intervals import bootstrap_ratio
 from featavg.record import Claim, Column, Drawing, Evidence, Provenance, Result, Table
+from featavg.refine.baselines import standings_table
 from featavg.refine.select import WORTH
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ def comparison_result(found: Comparison) -> Result:
     columns = {"robust": Column(robust, ("side", "radius"), "share of held-out points that stay right")}
     table = Table(columns, {"side": np.array(SIDES), "radius": radii})
     evidence = Evidence(table, (drawing,), (found.note,), Provenance(seconds=found.seconds))
-    facts = (("", *SIDES), *found.table())
+    facts = (("", *SIDES), *found.table(), *(standings_table(found.standings) if found.others else ()))
     return Result("refinement", found.verdict, facts, {"seed": found.seed}, _comparison_claims(found), evidence)
 
 

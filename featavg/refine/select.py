@@ -21,7 +21,7 @@ are a finer grid of that product.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import NamedTuple
@@ -29,10 +29,10 @@ from typing import NamedTuple
 import numpy as np
 
 from featavg.arrays import Array, Bools, Ints
-from featavg.data.splits import split
+from featavg.data import split
 from featavg.model import Grouped, Groups
-from featavg.refine.descent import Frame, State, at_centers, at_random, descend, labelled
-from featavg.refine.discover import means
+from featavg.refine.fit import descend, fit_centers
+from featavg.refine.frame import Frame, State, at_random
 
 # The doubling moments at which a run is judged.
 MARKS = (25, 50, 100, 200, 400, 800, 1600, 3200, 6400)
@@ -140,14 +140,6 @@ def marks_until(steps: int) -> tuple[int, ...]:
     return (*(mark for mark in MARKS if mark < steps), steps)
 
 
-def fit_state(
-    x: Array, labels: Ints, weights: Array, frame: Frame, rate: float, width: int, marks: Sequence[int], seed: int
-) -> Iterator[tuple[int, State]]:
-    """Train `width` neurons per sub-class on points of the frame, from the centers of their sub-classes."""
-    start = at_centers(means(x, labels, weights), width, seed)
-    return descend(start, x, labelled(labels), weights, rate * frame.rate, marks, seed)
-
-
 def select(
     x: Array, codes: Ints, weights: Array, find: Find, counts: Sequence[int], *,
     rates: Sequence[float], width: int, marks: Sequence[int], seed: int,
@@ -160,7 +152,7 @@ def select(
         attempts = [_fine(parts, find(fitted, count), count, rates, width, marks, seed) for count in counts]
         if len(counts) > 1:
             attempts.append(_coarse(parts, width, marks, seed))
-        for setting, worth in chain.from_iterable(attempts):
+        for setting, worth in chain.from_iterable(worths.items() for worths in attempts):
             found.setdefault(setting, []).append(worth)
     judged_weights = np.concatenate([weights[judged] for _, judged in splits])
     pooled = ((setting, pool(worths, judged_weights)) for setting, worths in found.items())
@@ -241,20 +233,27 @@ def newton_distances(state: State, decision: Grouped, x: Array, codes: Ints) -> 
 def _fine(
     parts: Parts, found: tuple[Ints, Ints], count: int, rates: Sequence[float], width: int, marks: Sequence[int],
     seed: int,
-) -> Iterator[tuple[Setting, Worth]]:  # fmt: skip
-    labels, class_of = found
+) -> dict[Setting, Worth]:  # fmt: skip
+    (labels, class_of), worths = found, {}
     for rate in rates:
-        for mark, state in fit_state(parts.x, labels, parts.weights, parts.frame, rate, width, marks, seed):
-            yield (count, rate, mark), parts.judge(state, class_of)
+
+        def judge(mark: int, state: State, rate: float = rate) -> None:
+            worths[count, rate, mark] = parts.judge(state, class_of)
+
+        fit_centers(parts.x, labels, parts.weights, parts.frame, rate, width, marks, seed, judge)
+    return worths
 
 
-def _coarse(parts: Parts, width: int, marks: Sequence[int], seed: int) -> Iterator[tuple[Setting, Worth]]:
-    classes = int(parts.codes.max()) + 1
+def _coarse(parts: Parts, width: int, marks: Sequence[int], seed: int) -> dict[Setting, Worth]:
+    classes, worths = int(parts.codes.max()) + 1, {}
     start = at_random(classes, BASELINE_WIDTH * width, parts.x.shape[1], seed)
     for rate in BASELINE_RATES:
-        pace = rate * parts.frame.rate
-        for mark, state in descend(start, parts.x, labelled(parts.codes), parts.weights, pace, marks, seed):
-            yield (0, rate, mark), parts.judge(state, np.arange(classes))
+
+        def judge(mark: int, state: State, rate: float = rate) -> None:
+            worths[0, rate, mark] = parts.judge(state, np.arange(classes))
+
+        descend(start, parts.x, parts.codes, parts.weights, rate * parts.frame.rate, marks, seed, judge)
+    return worths
 
 
 def _best(tried: Tried, baseline: float | None, weights: Array) -> Trial:

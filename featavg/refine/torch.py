@@ -21,8 +21,9 @@ from featavg.data import Names, encode
 from featavg.errors import InputError
 from featavg.progress import Progress, silent
 from featavg.refine.classifier import SubclassClassifier
-from featavg.refine.comparison import KEEP, Comparison, Measured
+from featavg.refine.comparison import KEEP, Comparison
 from featavg.refine.discover import Counts
+from featavg.refine.measured import Measured
 from featavg.refine.torch_head import WHOLE, Cut, split_module
 from featavg.robustness import MinimalNorm
 
@@ -112,6 +113,8 @@ def refine_module(
     begun, tell = time.perf_counter(), progress or silent
     if space not in ("features", "pixels") or (space == "pixels" and build is None):
         raise InputError(f"space must be features, or pixels where build= makes a new network, got {space!r}")
+    for images in (x, test[0]):
+        _check_box(images, box)
     cut = split_module(module, x, head)
     from featavg.deep.refined import answer_coarsely
 
@@ -140,6 +143,19 @@ def refine_module(
     card = _card(about, refined, comparison, space)
     names = (found.classes_, found.class_of_, found.subclass_names_, found.subclass_)
     return RefinedModule(refined, *names, comparison, card)
+
+
+def _check_box(images: Any, box: tuple[float, float] | None) -> None:
+    """Refuse pixels that lie outside the box before any work is done; bytes are read as parts of 255."""
+    pixels = np.asarray(images)
+    if box is None or not pixels.size or pixels.dtype == np.uint8:
+        return
+    low, high = float(pixels.min()), float(pixels.max())
+    if low < box[0] or high > box[1]:
+        raise InputError(
+            f"pixels must lie in the box {box[0]:g} ... {box[1]:g}, got {low:g} ... {high:g}; divide them by 255, pass "
+            "them as bytes, or name another box="
+        )
 
 
 def _pixels(x: Any) -> Array:

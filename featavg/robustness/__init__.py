@@ -29,6 +29,8 @@ from featavg.robustness.radius import robust_accuracy_at as robust_accuracy_at
 from featavg.robustness.radius import robust_at as robust_at
 from featavg.robustness.radius import robust_radius as robust_radius
 from featavg.robustness.radius import targeted_radius as targeted_radius
+from featavg.robustness.scorer import RobustAccuracyScorer as RobustAccuracyScorer
+from featavg.robustness.scorer import robust_accuracy_scorer as robust_accuracy_scorer
 from featavg.robustness.search.budget import Budget as Budget
 from featavg.robustness.status import Status as Status
 from featavg.robustness.stored import load_bracket as load_bracket

@@ -19,6 +19,7 @@ from featavg.robustness.proof.format import Norm, Problem, Proofs, join, no_proo
 from featavg.robustness.proof.infinity import Emptiness, infinite
 from featavg.robustness.proof.witness import shows, witness_distance
 from featavg.robustness.status import Status
+from featavg.shown import frame, html_table, text_table
 
 
 @runtime_checkable
@@ -156,13 +157,24 @@ class RadiusBracket:
 
     def to_frame(self) -> Any:
         """A pandas table, one row per point."""
-        try:
-            import pandas as pd
-        except ImportError:
-            raise InputError("to_frame needs pandas: pip install pandas") from None
         labels = getattr(self.question, "labels", self.question.y)
         columns = {"label": labels, "lower": self.lower, "upper": self.upper}
-        return pd.DataFrame({**columns, "status": [str(each) for each in self.status], "reason": list(self.reasons)})
+        return frame({**columns, "status": [str(each) for each in self.status], "reason": list(self.reasons)})
+
+    def summary(self) -> str:
+        """Quartiles of both bounds and the statuses, in words."""
+        return f"{self!r}\n{text_table(self._quartiles())}"
+
+    def _repr_html_(self) -> str:
+        return html_table(repr(self), self._quartiles())
+
+    def _quartiles(self) -> list[tuple[str, ...]]:
+        shares = (0.0, 0.25, 0.5, 0.75, 1.0) if len(self) else ()
+        head = ("share of points", *(f"{share:.0%}" for share in shares))
+        ends = {"lower": self.lower, "upper": self.upper}
+        # Of the points themselves: between a finite and an infinite radius there is nothing.
+        taken = {name: np.quantile(end, shares, method="lower").tolist() for name, end in ends.items()}
+        return [head, *((name, *(f"{value:.4g}" for value in values)) for name, values in taken.items())]
 
 
 def shown_distances(question: Asked, points: Array) -> Array:

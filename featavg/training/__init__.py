@@ -21,7 +21,9 @@ from featavg.training.rules import Rule as Rule
 from featavg.training.rules import SignDescent as SignDescent
 from featavg.training.rules import SpectralDescent as SpectralDescent
 from featavg.training.run import Moment as Moment
+from featavg.training.run import Perturb as Perturb
 from featavg.training.train import DivergenceWarning as DivergenceWarning
 from featavg.training.train import train as train
 from featavg.training.train import train_many as train_many
 from featavg.training.trajectory import Trajectory as Trajectory
+from featavg.training.upper import EqualBlocks as EqualBlocks

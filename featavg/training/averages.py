@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+import numpy as np
+
 from featavg.training.iterate import Vector
 
 
@@ -14,13 +16,14 @@ class SecondHalf:
         self.halves = {int(mark) // 2 for mark in marks}
         self.start = start
         self.total = 0.0 * start
-        self.before = {0: self.total}
+        self.before = {0: 0.0 * start}
 
     def add(self, step: int, parameters: Vector) -> None:
         """Take up the parameters after this step."""
-        self.total = self.total + parameters
+        for name, block in self.total.blocks.items():
+            np.add(block, parameters[name], out=block)  # in place: this happens at every step
         if step in self.halves:
-            self.before[step] = self.total
+            self.before[step] = self.total.map(np.copy)
 
     def mean(self, mark: int) -> Vector:
         """The mean for the mark T, which is the step just made."""

@@ -99,7 +99,7 @@ class Iterate:
     @cached_property
     def outputs(self) -> Array:
         """F (..., sample, output)."""
-        return np.swapaxes(self._layers[0][-1], -1, -2)
+        return self._layers[0][-1].swapaxes(-1, -2)
 
     @cached_property
     def log_loss(self) -> Array:
@@ -129,7 +129,9 @@ class Iterate:
 
     def on(self, rows: Ints | None, x: Array | None = None) -> Iterate:
         """The same parameters, looking at some of the points, which may have been moved to x (row, axis)."""
-        return self if rows is None and x is None else replace(self, batch=Batch(rows, x), known=None)
+        if rows is None and x is None:
+            return self
+        return Iterate(self.problem, self.parameters, Batch(rows, x), None, self.time, self.until)
 
     def before(self, until: float) -> Iterate:
         """The same, not to step over this time."""
@@ -137,15 +139,15 @@ class Iterate:
 
     def move(self, direction: Vector, step: ArrayLike) -> Iterate:
         """θ + step · direction."""
-        parameters = self.parameters.map(lambda mine, way: mine + per_run(step, way) * way, direction)
+        parameters = self.parameters.map(lambda mine, way: _moved(mine, per_run(step, way), way), direction)
         known = None
         if self.batch is ALL:
             change = self.effect(direction)
             known = self.z + per_run(step, change) * change
-        time = self.time - float(np.mean(np.asarray(step)))
+        time = self.time - float(step if isinstance(step, float) else np.mean(np.asarray(step)))
         # The last step towards a time lands on it, whatever rounding made of the sum.
         time = self.until if time > self.until * (1 - 1e-14) else time
-        return replace(self, parameters=parameters, known=known, time=time)
+        return Iterate(self.problem, parameters, self.batch, known, time, self.until)
 
     def effect(self, direction: Vector) -> Array:
         """ΔZ of a unit step, at all points: (..., neuron, sample)."""
@@ -221,11 +223,9 @@ class Iterate:
     def _backward(self, log_scale: ArrayLike) -> tuple[Array, Array, dict[str, Array]]:
         """∂L/∂Z, ∂L/∂H and the gradients above the first layer, times e^(−log_scale)."""
         derivative = self.problem.loss.derivative(self.outputs, self.target, log_scale)
-        if self._shares is not None:
-            derivative = derivative * self._shares[..., None]
-        if self.problem.loss.reduction == "mean":
-            derivative = derivative / derivative.dtype.type(self.target.shape[-1])
-        dz = np.swapaxes(derivative, -1, -2)
+        count = derivative.dtype.type(self.target.shape[-1] if self.problem.loss.reduction == "mean" else 1)
+        derivative *= 1 / count if self._shares is None else self._shares[..., None] / count
+        dz = derivative.swapaxes(-1, -2)
         return self.problem.upper.backward(dz, *self._layers, self._sizes, self._blocks, self.parameters.blocks)
 
     def _gradient(self, log_scale: ArrayLike) -> Vector:
@@ -249,6 +249,12 @@ class Iterate:
             shift = direction[BIASES][..., None]
             change = shift if change is None else change + shift
         return np.zeros_like(self.z) if change is None else change
+
+
+def _moved(mine: Array, step: Array, way: Array) -> Array:
+    moved: Array = step * way
+    moved += mine  # of a large block every further copy costs as much as the step
+    return moved
 
 
 def per_run(number: ArrayLike, like: Array) -> Array:

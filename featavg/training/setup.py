@@ -17,7 +17,7 @@ from featavg.training.engines import ENGINES, EngineName, Need, choose_engine
 from featavg.training.iterate import BIASES, WEIGHTS, Iterate, Problem, Vector
 from featavg.training.losses import Loss, LossName, loss_for
 from featavg.training.rules import Rule
-from featavg.training.upper import Upper
+from featavg.training.upper import EqualBlocks, Upper
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +52,9 @@ class Setup:
         chosen = self._chosen(network)
         parameters = Vector({name: block for name, block in blocks.items() if name in chosen})
         fixed = Vector({name: block for name, block in blocks.items() if name not in chosen})
-        upper = Upper(len(network.layers), network.activation)
+        stays = "weights_2" in fixed and blocks["weights_2"].ndim == 2
+        second = EqualBlocks.of(blocks["weights_2"]) if stays else None
+        upper = Upper(len(network.layers), network.activation, second)
         groups = upper.groups(blocks) if "weights_2" in fixed else None
         target = np.stack(targets) if len(networks) > 1 else targets[0]
         return Iterate(Problem(first, upper, fixed, loss, target, self.shares(len(data)), data.dim, groups), parameters)
@@ -96,6 +98,8 @@ def check(network: Network, data: Dataset, rule: Rule, loss: Loss) -> Ints:
         )
     if network.activation.normalized and len(network.layers) != 2:
         raise InputError(f"a normalised activation is trained in two layers, got {len(network.layers)}")
-    finite_matrix(data.x, "x", columns=network.inputs)
+    finite_matrix(data.x[:1], "x", columns=network.inputs)
+    if not np.isfinite(data.x.sum()):  # a copy of many points in double precision would take as long as many steps
+        finite_matrix(data.x, "x")
     allowed = (-1, 1) if network.output_count == 1 else range(network.output_count)
     return labels_among(loss.targets(network, data), allowed, len(data), "the labels")

@@ -17,12 +17,48 @@ from featavg.training.engines import Groups
 Blocks = Mapping[str, Array]
 
 
+@dataclass(frozen=True)
+class EqualBlocks:
+    """A second layer of which each output sums equally many neurons of its own, all with one weight.
+
+    There A is no matrix to multiply by: with one neuron per output such products would cost half as much as those with
+    the points.
+
+    >>> EqualBlocks.of(np.array([[0.5, 0.5, 0.0, 0.0], [0.0, 0.0, 0.5, 0.5]]))
+    EqualBlocks(weight=0.5, width=2)
+    """
+
+    weight: float
+    width: int  # neurons of each output
+
+    @classmethod
+    def of(cls, second: Array) -> EqualBlocks | None:
+        """A (output, neuron) as equal blocks, if it has them."""
+        outputs, neurons = second.shape
+        if neurons % outputs:
+            return None
+        alike = second[0, 0] * np.repeat(np.eye(outputs), neurons // outputs, axis=1)
+        return cls(float(second[0, 0]), neurons // outputs) if np.array_equal(alike, second) else None
+
+    def up(self, hidden: Array) -> Array:
+        """A H: (neuron, sample) to (output, sample)."""
+        if self.width > 1:
+            hidden = hidden.reshape(-1, self.width, hidden.shape[1]).sum(axis=1)
+        return hidden if self.weight == 1 else hidden * hidden.dtype.type(self.weight)
+
+    def down(self, outputs: Array) -> Array:
+        """Aᵀ F: (output, sample) to (neuron, sample)."""
+        scaled = outputs if self.weight == 1 else outputs * outputs.dtype.type(self.weight)
+        return scaled if self.width == 1 else np.repeat(scaled, self.width, axis=0)
+
+
 @dataclass(frozen=True, eq=False)
 class Upper:
     """Depth and activation; the parameters come with each call, trained or not."""
 
     depth: int  # of the whole network
     activation: Activation
+    second: EqualBlocks | None = None  # what the second layer is made of, if it stays as it is
 
     def forward(self, z: Array, sizes: Array | None, blocks: Blocks) -> tuple[list[Array], list[Array]]:
         """Pre-activations Z_1 ... Z_L and inputs H_1 ... H_(L−1) of the layers above; Z_L are the outputs.
@@ -32,7 +68,9 @@ class Upper:
         heights, inputs = [z], []
         for number in range(2, self.depth + 1):
             inputs.append(self.activation.value(heights[-1], sizes if number == 2 else None))
-            heights.append(blocks[f"weights_{number}"] @ inputs[-1] + blocks[f"biases_{number}"][..., None])
+            weights, biases = blocks[f"weights_{number}"], blocks[f"biases_{number}"][..., None]
+            product = self.second.up(inputs[-1]) if number == 2 and self.second else weights @ inputs[-1]
+            heights.append(product + biases)
         return heights, inputs
 
     def backward(
@@ -54,7 +92,8 @@ class Upper:
                 found[f"weights_{number}"] = dz @ np.swapaxes(inputs[number - 2], -1, -2)
             if f"biases_{number}" in trained:
                 found[f"biases_{number}"] = dz.sum(axis=-1)
-            dh = np.swapaxes(blocks[f"weights_{number}"], -1, -2) @ dz
+            weights = blocks[f"weights_{number}"]
+            dh = self.second.down(dz) if number == 2 and self.second else np.swapaxes(weights, -1, -2) @ dz
         if self.depth > 1:
             dz = dh * self.activation.slope(heights[0], sizes)
         return dz, dh, found

@@ -6,16 +6,14 @@ from functools import partial
 
 import numpy as np
 import pytest
-from scipy.special import logsumexp
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.svm import LinearSVC
 
-from featavg.arrays import Array
 from featavg.data import sample_clusters
 from featavg.experiments import Registry
 from featavg.experiments.paper.setting import NETWORK_SEED, TEST_SEED
 from featavg.experiments.refinement import benchmark, leads, refine, refine_images, refine_why
-from featavg.experiments.refinement.adversarial import smoothed, summed, worst_in_ball
+from featavg.experiments.refinement.adversarial import worst_in_ball
 from featavg.experiments.refinement.benchmark_split import BenchmarkSplit, images, pilot_split, reference_split
 from featavg.experiments.refinement.methods import (
     COARSE,
@@ -33,7 +31,8 @@ from featavg.figures import draw
 from featavg.model import MulticlassNetwork
 from featavg.record import Column, Table
 from featavg.refine import SubclassClassifier
-from featavg.refine.descent import State, descend, labelled
+from featavg.refine.fit import descend
+from featavg.refine.frame import State
 from featavg.robustness import robust_radius
 from featavg.training import GradientDescent, train
 
@@ -52,36 +51,16 @@ def test_adversarial_training_sees_the_worst_points_of_the_ball() -> None:
     rng = np.random.default_rng(0)
     start = State(rng.normal(size=(2, 5)), np.full(2, 50.0), np.eye(2))
     x, target, reach = np.tile(rng.normal(size=(1, 5)), (300, 1)), np.zeros(300, dtype=np.int64), 0.7
-    derivative = labelled(target)
-    run = descend(start, x, derivative, np.ones(300), 0.1, (1,), 0, worst_in_ball(derivative, reach))
-    _, after = next(run)
+    states: list[State] = []
+    seen = lambda _, state: states.append(state)  # noqa: E731
+    descend(start, x, target, np.ones(300), 0.1, (1,), 0, seen, perturb=worst_in_ball(reach))
+    after = states[0]
     away = start.weights[1] - start.weights[0]
     worst = x[0] + reach * away / np.linalg.norm(away)
     outputs = start.weights @ worst
     wrong = 1 / (1 + np.exp(outputs[0] - outputs[1]))
     expected = start.weights + 0.1 * wrong * np.array([[1.0], [-1.0]]) * worst
     np.testing.assert_allclose(after.weights, expected, rtol=1e-4, atol=1e-5)
-
-
-@pytest.mark.parametrize("name", ["smoothed", "summed"])
-def test_derivatives_are_those_of_their_losses(name: str) -> None:
-    rng = np.random.default_rng(1)
-    outputs, target, class_of = rng.normal(size=(4, 6)), np.array([0, 3, 5, 2]), np.array([0, 0, 0, 1, 1, 1])
-    codes = class_of[target]
-
-    def loss(values: Array) -> float:
-        logs = values - logsumexp(values, axis=1, keepdims=True)
-        if name == "smoothed":
-            return float(-(0.7 * logs[np.arange(4), target] + 0.05 * logs.sum(axis=1)).sum())
-        return float(-sum(logsumexp(logs[i, class_of == codes[i]]) for i in range(4)))
-
-    derivative = smoothed(target, 0.3) if name == "smoothed" else summed(codes, class_of)
-    numeric = np.zeros_like(outputs)
-    for index in np.ndindex(*outputs.shape):
-        step = np.zeros_like(outputs)
-        step[index] = 1e-6
-        numeric[index] = (loss(outputs + step) - loss(outputs - step)) / 2e-6
-    np.testing.assert_allclose(derivative(outputs, np.arange(4)), numeric, atol=1e-7)
 
 
 def test_one_prototype_a_class_has_the_radius_of_the_bisector(split: BenchmarkSplit) -> None:

@@ -13,7 +13,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from featavg import InputError, load_images
 from featavg.refine import SubclassClassifier
-from featavg.refine.descent import Frame, State, at_centers, at_random, descend, labelled
+from featavg.refine.fit import descend
+from featavg.refine.frame import Frame, State, at_centers
 from featavg.refine.select import RATES, Trial, Worth, _best, folds, grouped, marks_until, newton_distances, pool
 from featavg.robustness import Budget
 from featavg.robustness.attacks import GradientWalk
@@ -160,8 +161,9 @@ def test_no_neuron_is_born_dead_and_the_step_is_stable() -> None:
     labels = np.arange(100) % 4
     start = at_centers(np.stack([inside[labels == j].mean(axis=0) for j in range(4)]), 1, 0)
     assert (inside @ start.weights.T + start.biases > 0).all()
-    losses = []
-    for _, state in descend(start, inside, labelled(labels), np.ones(100), frame.rate, marks_until(200), 0):
+    losses, states = [], []
+    descend(start, inside, labels, np.ones(100), frame.rate, marks_until(200), 0, lambda _, state: states.append(state))
+    for state in states:
         outputs = state.outputs(inside)
         losses.append(np.mean(np.log(np.exp(outputs - outputs.max(1, keepdims=True)).sum(1)) + outputs.max(1)
                               - outputs[np.arange(100), labels]))  # fmt: skip
@@ -180,7 +182,9 @@ def test_the_state_at_a_mark_is_the_mean_of_the_second_half_whatever_the_other_m
         w, b = w - 0.5 * pull.T @ x, b - 0.5 * 0.09 * pull.sum(axis=0)
         iterates.append(w)
     assert 0 < np.mean(z < 0) < 0.5
-    (_, third), (_, last) = descend(start, x, labelled(labels), np.ones(60), 0.5, (3, 7), 0)
+    states: list[State] = []
+    descend(start, x, labels, np.ones(60), 0.5, (3, 7), 0, lambda _, state: states.append(state))
+    third, last = states
     np.testing.assert_allclose(third.weights, np.mean(iterates[1:3], axis=0))
     np.testing.assert_allclose(last.weights, np.mean(iterates[3:7], axis=0))
 
@@ -273,19 +277,6 @@ def test_newton_walks_end_where_the_attack_of_the_robustness_room_ends(digits: A
     attack = NewtonWalk()(network, few, test.y[:60], readout="summed-probabilities").upper
     assert np.array_equal(found == 0, attack == 0)
     assert np.median(np.abs(found - attack) / np.maximum(attack, 1e-9)) < 0.01
-
-
-@pytest.mark.parametrize("width", [1, 3])
-def test_a_second_layer_of_equal_blocks_is_not_multiplied_by(width: int) -> None:
-    rng = np.random.default_rng(0)
-    state = at_random(4, width, 5, seed=0)
-    hidden, outputs = rng.random((7, 4 * width)), rng.random((7, 4))
-    assert state._alike is not None
-    np.testing.assert_allclose(state.up(hidden), hidden @ state.second.T)
-    np.testing.assert_allclose(state.down(outputs), outputs @ state.second)
-    uneven = State(state.weights, state.biases, state.second * rng.random(4 * width))
-    assert uneven._alike is None
-    np.testing.assert_allclose(uneven.up(hidden), hidden @ uneven.second.T)
 
 
 X = np.arange(40.0).reshape(20, 2)

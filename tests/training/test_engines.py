@@ -28,6 +28,7 @@ from featavg import (
 from featavg.arrays import Array
 from featavg.data import Dataset
 from featavg.model import Activation, Layer, Network
+from featavg.training import EqualBlocks
 from featavg.training.engines import Groups, choose_engine, gram
 from featavg.training.engines.gram_matrix import gram_matrix
 from featavg.training.engines.sparse_product import assemble, sparse_product, split
@@ -238,3 +239,15 @@ def test_the_engine_is_chosen_by_what_a_step_costs() -> None:
         assert choose_engine("auto", samples, axes, frozenset(), False, "a rule") == expected
         assert choose_engine("auto", samples, axes, frozenset({"coordinates"}), False, "a rule") == "dense"
         assert choose_engine("auto", samples, axes, frozenset(), True, "a rule") == "dense"
+
+
+@pytest.mark.parametrize("width", [1, 3])
+def test_a_second_layer_of_equal_blocks_is_not_multiplied_by(width: int) -> None:
+    rng = np.random.default_rng(0)
+    second = 0.3 * np.repeat(np.eye(4), width, axis=1)
+    hidden, outputs = rng.random((4 * width, 7)), rng.random((4, 7))
+    blocks = EqualBlocks.of(second)
+    assert blocks is not None
+    np.testing.assert_allclose(blocks.up(hidden), second @ hidden)
+    np.testing.assert_allclose(blocks.down(outputs), second.T @ outputs)
+    assert EqualBlocks.of(second * rng.random(4 * width)) is None

@@ -40,8 +40,8 @@ def verb(
     from featavg.cli.tables import plain_table, show
     from featavg.data import open_data, sublabels_of
     from featavg.files import check_place, write_whole
+    from featavg.refine import check_columns, inputs_for, open_model
     from featavg.refine import diagnose as examine
-    from featavg.refine import inputs_for, open_model
 
     for place in filter(None, (output, as_json)):
         check_place(place)
@@ -50,6 +50,7 @@ def verb(
         working.say("reading the model")
         asked = open_model(model, architecture, points.shape)
         say_what_was_read(points, drop or ())
+        check_columns(getattr(asked, "columns_", ()), points.feature_names)
         learned = None
         if train is not None:
             seen = open_data(train, label, sublabels, task, drop=drop or (), progress=working.fetched)

@@ -20,6 +20,8 @@ def verb(
     drop: Drop = None,
     subclasses: Annotated[str, typer.Option(metavar="auto|N", help="Sub-classes per class.")] = "auto",
     keep_accuracy: KeepAccuracy = 0.01,
+    scale: Annotated[bool, typer.Option("--scale", help="Standardise the columns, as a part of the model.")] = False,
+    baselines: Annotated[bool, typer.Option(help="Measure scikit-learn's classifiers beside it.")] = True,
     page: Annotated[Path | None, typer.Option("-p", "--page", help="Write a page about it, too.")] = None,
     as_json: Json = None,
     seed: Seed = 0,
@@ -34,7 +36,7 @@ def verb(
     from featavg.cli.tables import plain_table, show
     from featavg.data import open_data, sublabels_of
     from featavg.files import check_place, write_whole
-    from featavg.refine import refine_points, save_classifier
+    from featavg.refine import refine_points, save_classifier, standings_table
 
     check_place(output, ".npz", ".safetensors")
     for place in filter(None, (page, as_json)):
@@ -45,15 +47,20 @@ def verb(
         say_what_was_read(points, drop or ())
         found = refine_points(
             points.x, points.y, sublabels_of(points), n_subclasses=wanted, keep_accuracy=keep_accuracy, seed=seed,
-            progress=working.tell,
+            scale=scale, baselines=baselines, progress=working.tell,
         )  # fmt: skip
         if page is not None:
             found.compared.report(page)
         if as_json is not None:
             write_whole(as_json, found.compared.to_json())
+        found.model.columns_ = points.feature_names
         save_classifier(found.model, output)
     typer.echo(f"{found.compared.verdict}\n")
     show(plain_table(found.compared.table(), ("", "before", "after")))
+    if baselines:
+        head, *rows = standings_table(found.compared.standings)
+        typer.echo()
+        show(plain_table(rows, head))
     typer.echo(f"\n{found.compared.note}\n\nmodel: {output}" + ("" if page is None else f"\npage: {page}"))
 
 

@@ -1,12 +1,13 @@
 """Two-layer networks on raw pixels: coarse and fine labels, with exact radii over training time.
 
 Both networks are f = A ReLU(W x + b) with as many neurons, each speaking for one class, from small random weights,
-trained by the same batches with the longest stable step (`featavg.refine.descent`). The fine one is read out by its
+trained by the same batches with the longest stable step (`featavg.refine.fit`). The fine one is read out by its
 maximum, for which the radius is exact. No box: the radius without one is at most the radius inside it.
 """
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,7 +16,8 @@ from featavg.arrays import Array, Ints
 from featavg.data import load_images
 from featavg.experiments.images.gaps import NETWORKS
 from featavg.model import BinaryNetwork, Network
-from featavg.refine.descent import Frame, State, at_random, descend, labelled
+from featavg.refine.fit import descend
+from featavg.refine.frame import Frame, State, at_random
 from featavg.robustness import Budget, Readout, robust_radius
 
 if TYPE_CHECKING:
@@ -44,7 +46,10 @@ def two_layer(config: ImageSetting, seed: int) -> dict[str, Array]:
         target = np.where(train.y > 0, 0, 1) if kind == "coarse" else train.cluster
         outputs = int(target.max()) + 1
         start = at_random(outputs, config.neurons // outputs, train.x.shape[1], seed)
-        for _, state in descend(start, inside, labelled(target), weights, frame.rate, config.marks, seed):
+        states: list[State] = []
+        keep = partial(_keep, states)
+        descend(start, inside, target, weights, frame.rate, config.marks, seed, keep)
+        for state in states:
             network, readout = _asked(state, frame, train.center_labels)
             bracket = robust_radius(network, test.x, test.y, readout=readout, budget=BUDGET)
             found["clean"][-1].append(float(np.mean(_decisions(network, whole.x) == whole.y)))
@@ -55,6 +60,10 @@ def two_layer(config: ImageSetting, seed: int) -> dict[str, Array]:
     return {f"two_layer_{name}": np.array(rows) for name, rows in found.items()} | {
         "two_layer_verified": np.array(min(verified))
     }
+
+
+def _keep(states: list[State], step: int, state: State) -> None:
+    states.append(state)
 
 
 def _asked(state: State, frame: Frame, center_labels: Ints) -> tuple[Network, Readout]:

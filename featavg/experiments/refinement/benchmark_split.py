@@ -12,8 +12,8 @@ import numpy as np
 
 from featavg.arrays import Array, Ints
 from featavg.data import Dataset, Part, load_images, split
-from featavg.refine.descent import Frame
 from featavg.refine.discover import Finder, embed
+from featavg.refine.frame import Frame
 from featavg.threads import one_thread
 
 Kind = Literal["coarse", "true", "discovered", "random"]

@@ -15,13 +15,15 @@ from typing import Literal
 import numpy as np
 
 from featavg.arrays import Ints
-from featavg.experiments.refinement.adversarial import smoothed, summed, worst_in_ball
+from featavg.experiments.refinement.adversarial import worst_in_ball
 from featavg.experiments.refinement.benchmark_split import BenchmarkSplit, Kind
-from featavg.refine.descent import Derivative, State, at_centers, at_random, descend, labelled
 from featavg.refine.discover import means
+from featavg.refine.fit import descend
+from featavg.refine.frame import State, at_centers, at_random
 from featavg.robustness import Readout
+from featavg.training import CrossEntropy, Loss, PooledCrossEntropy, SmoothedCrossEntropy
 
-Loss = Literal["labels", "smoothed", "summed"]
+LossName = Literal["labels", "smoothed", "summed"]
 
 
 @dataclass(frozen=True)
@@ -60,7 +62,7 @@ class TrainedMethod:
     kind: Kind = "coarse"
     count: int = 1  # labels per class
     start: Literal["random", "centers"] = "centers"  # small random weights, or the centers of the labels
-    loss: Loss = "labels"
+    loss: LossName = "labels"
     attacked: bool = False
     neurons: int = 200
     settings: tuple[Setting, ...] = RATES
@@ -77,20 +79,20 @@ class TrainedMethod:
             start = at_random(outputs, width, split.inside.shape[1], split.seed)
         else:
             start = at_centers(means(split.inside, found.labels), width, split.seed)
-        derivative = self._derivative(split, found.labels, found.class_of, setting)
-        attack = worst_in_ball(derivative, setting.strength * radius / split.frame.size) if self.attacked else None
-        weights = np.ones(len(split.train))
-        run = descend(start, split.inside, derivative, weights, rate, marks, split.seed, attack)
-        waited = 0.0  # what happens to a state between two marks is not training
-        for mark, state in run:
-            now = time.process_time()
-            yield Moment(mark, state, found.class_of, now - began - waited)
-            waited += time.process_time() - now
+        reach = setting.strength * radius / split.frame.size
+        moments: list[Moment] = []
+        descend(
+            start, split.inside, split.codes if self.loss == "summed" else found.labels, np.ones(len(split.train)),
+            rate, marks, split.seed,
+            lambda mark, state: moments.append(Moment(mark, state, found.class_of, time.process_time() - began)),
+            loss=self._loss(found.class_of, setting), perturb=worst_in_ball(reach) if self.attacked else None,
+        )  # fmt: skip
+        yield from moments
 
-    def _derivative(self, split: BenchmarkSplit, labels: Ints, class_of: Ints, setting: Setting) -> Derivative:
+    def _loss(self, class_of: Ints, setting: Setting) -> Loss:
         if self.loss == "smoothed":
-            return smoothed(labels, setting.strength)
-        return summed(split.codes, class_of) if self.loss == "summed" else labelled(labels)
+            return SmoothedCrossEntropy(share=setting.strength)
+        return PooledCrossEntropy(class_of=class_of) if self.loss == "summed" else CrossEntropy()
 
 
 @dataclass(frozen=True)

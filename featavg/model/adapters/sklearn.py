@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import singledispatch
 from typing import Any
 
@@ -18,6 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from featavg.errors import InputError
 from featavg.model.activation import RELU
+from featavg.model.adapters import own
 from featavg.model.adapters.chain import Affine, Step, network_of
 from featavg.model.network import Network
 
@@ -31,7 +33,16 @@ def read(model: Any) -> Network:
     """A fitted classifier as a network on raw inputs, so that radii are in the units of what the pipeline is given."""
     if model is None or isinstance(model, str | type):
         raise InputError(f"cannot read {model!r}; pass a fitted classifier of scikit-learn: {SUPPORTED}")
+    if isinstance(model, Pipeline) and hasattr(model[-1], "network_"):
+        return _behind(steps(model[:-1]), own.read(model[-1]))
     return network_of(steps(model), getattr(model, "classes_", None))
+
+
+def _behind(before: list[Step], network: Network) -> Network:
+    """An estimator of this package behind affine steps."""
+    first = Affine(network.weights, network.biases)
+    layer = network_of([*before, first, RELU, Affine.of(np.eye(len(network.weights)))]).layers[0]
+    return replace(network, layers=(layer, *network.layers[1:]))
 
 
 @singledispatch

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from featavg.arrays import Array, Ints, finite_matrix
-from featavg.data import Labels, Names, encode
-from featavg.data.splits import split
+from featavg.data import Labels, Names, encode, split
 from featavg.errors import InputError
 from featavg.model import as_network
 from featavg.refine.discover.gap import Count, choose_count
 from featavg.refine.discover.given import Finder, read_sublabels
 from featavg.refine.discover.kmeans import METHODS, Method, Space, cluster, embed, means, nearest
+from featavg.shown import frame, html_table, text_table
 from featavg.threads import one_thread
 
 Counts = Literal["auto"] | int | tuple[int, int] | Mapping[Any, int]
@@ -25,19 +25,19 @@ MOST_POINTS = 1500  # of a class, by which a split into sub-classes is judged
 HALVES = 4
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Subclasses:
     """A finer label for every point, each inside one class: given, found or both."""
 
-    labels: Ints = field(repr=False)  # (sample,)  0 ... K − 1
+    labels: Ints  # (sample,)  0 ... K − 1
     class_of: Ints  # (K,)  which of `classes` a sub-label belongs to
-    centers: Array = field(repr=False)  # (K, feature)  mean of its points
+    centers: Array  # (K, feature)  mean of its points
     sizes: Ints  # (K,)  number of its points
     classes: Names  # (class,)  the coarse labels as given, sorted
-    names: Names = field(repr=False)  # (K,)  as given, or class.number
+    names: Names  # (K,)  as given, or class.number
     silhouette: float  # of the clusters inside their classes, on a sample of points; NaN if no class has two
     stability: float  # adjusted Rand index of clusterings of two random halves; NaN if no class has two
-    counts: tuple[Count, ...] = field(default=(), repr=False)  # the gap's curves of classes without given sub-labels
+    counts: tuple[Count, ...] = ()  # the gap's curves of classes without given sub-labels
 
     def __len__(self) -> int:
         return len(self.sizes)
@@ -46,6 +46,26 @@ class Subclasses:
     def per_class(self) -> Ints:
         """The number of sub-labels of each class: (class,)."""
         return np.bincount(self.class_of, minlength=len(self.classes))
+
+    def __repr__(self) -> str:
+        counts = ", ".join(f"{name} {count}" for name, count in zip(self.classes, self.per_class, strict=True))
+        trust = f"silhouette {self.silhouette:.2f}, stability {self.stability:.2f}"
+        return f"Subclasses({len(self.labels)} points; sub-classes of {counts}; {trust})"
+
+    def _repr_html_(self) -> str:
+        return html_table(repr(self), self._rows())
+
+    def summary(self) -> str:
+        """The sub-classes with their classes and sizes, in words."""
+        return f"{self!r}\n{text_table(self._rows())}"
+
+    def _rows(self) -> list[tuple[str, str, str]]:
+        found = zip(self.names, self.classes[self.class_of], self.sizes, strict=True)
+        return [("sub-class", "class", "points"), *((str(name), str(of), str(size)) for name, of, size in found)]
+
+    def to_frame(self, index: Any = None) -> Any:
+        """A pandas table, one row per point: its class and its sub-class by name."""
+        return frame({"class": self.classes[self.class_of[self.labels]], "subclass": self.names[self.labels]}, index)
 
     def assign(self, features: ArrayLike, y: ArrayLike) -> Ints:
         """Return the sub-label (sample,) of other points of known class: the nearest center of that class."""

@@ -40,12 +40,16 @@ def push_over(field: Field, delta: Array, reach: float = np.inf) -> Array:
 
 
 def _deep(field: Field, delta: Array) -> Bools:
-    """Whether x + δ is certainly fooled, and the point DEPTH units nearer to x by the question's own arithmetic."""
+    """Whether x + δ, and the point DEPTH units nearer to x, are fooled by the question's own arithmetic: (sample,).
+
+    Where there is a checker x + δ must also be fooled in its enclosures, or the bracket would not take the witness.
+    """
     delta = np.nan_to_num(delta)
     length, unit = field.norm.length(delta), np.finfo(delta.dtype).eps * _size(field, delta)
     nearer = np.maximum(length - DEPTH * unit, 0.0) / np.where(length > 0, length, 1.0)
-    certain = np.isfinite(shown_distances(field.asked, field.points(delta)))
-    return certain & field.asked.fooled(field.points(nearer[:, None] * delta))
+    ends = delta, nearer[:, None] * delta
+    fooled = np.logical_and(*(field.asked.fooled(field.points(end)) for end in ends))
+    return np.asarray(fooled & np.isfinite(shown_distances(field.asked, field.points(delta))))
 
 
 def _size(field: Field, delta: Array) -> Array:

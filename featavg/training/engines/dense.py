@@ -13,6 +13,10 @@ class Dense(FirstLayer):
 
     offers = frozenset({"coordinates", "inputs"})
 
+    def __init__(self, x: Array, weights: Array) -> None:
+        super().__init__(x, weights)
+        self.gathered: tuple[Batch, Array] = ALL, x  # a step looks twice at its batch
+
     def start(self) -> Array:
         """W(0)."""
         return self.initial
@@ -23,7 +27,7 @@ class Dense(FirstLayer):
 
     def products(self, block: Array, batch: Batch = ALL) -> Array:
         """W Xᵀ."""
-        return block @ np.swapaxes(self._points(batch), -1, -2)
+        return block @ self._points(batch).swapaxes(-1, -2)
 
     def gradient(self, dz: Array, batch: Batch = ALL) -> Array:
         """∂L/∂W = ∂L/∂Z X."""
@@ -48,4 +52,8 @@ class Dense(FirstLayer):
     def _points(self, batch: Batch) -> Array:
         if batch.x is not None:
             return batch.x
-        return self.x if batch.rows is None else self.x[..., batch.rows, :]
+        if batch.rows is None:
+            return self.x
+        if self.gathered[0] is not batch:
+            self.gathered = batch, self.x[..., batch.rows, :]
+        return self.gathered[1]

@@ -1,15 +1,11 @@
-"""The loop that trains fine-grained networks: any loss of the outputs, sample weights, a state at every mark.
+"""Where fine-grained networks are trained: a frame that makes step sizes free of units, and what they start as.
 
-`featavg.training.train` keeps whole trajectories and knows no sample weights; here a run is followed while a held-out
-split is watched, and scikit-learn's weights must count.
-
-Everything happens in a frame that makes step sizes free of units: x' = (x − mean)/√(mean ‖x − mean‖²). One number
-scales all axes, so an ℓ2 distance in the frame is one in the data divided by that number.
+x' = (x − mean)/√(mean ‖x − mean‖²). One number scales all axes, so an ℓ2 distance in the frame is one in the data
+divided by that number.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -18,7 +14,7 @@ import numpy as np
 
 from featavg.arrays import Array, Ints
 from featavg.model import MulticlassNetwork, Network
-from featavg.training import LOSSES
+from featavg.training import EqualBlocks
 
 BATCH = 128
 # A bias moves as a weight of a constant input of this size; a larger one would force smaller steps on all weights.
@@ -66,10 +62,6 @@ def precision(count: int) -> Any:
     return np.float64 if count <= 2 * BATCH else np.float32
 
 
-# ∂(Σ_i ℓ_i)/∂F (row, output) from the outputs F (row, output) and which training points these are (row,).
-Derivative = Callable[[Array, Ints], Array]
-
-
 @dataclass(frozen=True)
 class State:
     """A network in the frame: f = A ReLU(W x' + b)."""
@@ -84,26 +76,15 @@ class State:
 
     def up(self, hidden: Array) -> Array:
         """hidden Aᵀ: (sample, neuron) to (sample, output)."""
-        if self._alike is None:
-            return hidden @ self.second.T
-        pooled: Array = hidden.reshape(len(hidden), len(self.second), -1).sum(axis=2)
-        return pooled * self._alike
+        return hidden @ self.second.T if self._blocks is None else self._blocks.up(hidden.T).T
 
     def down(self, outputs: Array) -> Array:
         """outputs A: (sample, output) to (sample, neuron)."""
-        if self._alike is None:
-            return outputs @ self.second
-        return np.repeat(outputs * self._alike, self.second.shape[1] // len(self.second), axis=1)
+        return outputs @ self.second if self._blocks is None else self._blocks.down(outputs.T).T
 
     @cached_property
-    def _alike(self) -> Any:
-        """The one value of A if each output sums equally many neurons of its own: there A is no matrix to multiply by.
-
-        With one neuron per output such products would cost half as much as those with the points.
-        """
-        outputs, neurons = self.second.shape
-        alike = self.second[0, 0] * _blocks(outputs, neurons // outputs) if neurons % outputs == 0 else None
-        return self.second[0, 0] if alike is not None and np.array_equal(alike, self.second) else None
+    def _blocks(self) -> EqualBlocks | None:
+        return EqualBlocks.of(self.second)
 
     def network(self, frame: Frame, class_labels: Ints | None = None) -> Network:
         """The same network on the points as they came."""
@@ -111,10 +92,6 @@ class State:
         biases = self.biases.astype(np.float64) - weights @ frame.mean
         second = self.second.astype(np.float64)
         return MulticlassNetwork(weights, biases, second, np.zeros(len(second)), class_labels)
-
-
-# Where a batch (row, axis) of some training points (row,) is moved before a step.
-Attack = Callable[[State, Array, Ints], Array]
 
 
 def at_centers(centers: Array, width: int, seed: int, sharpness: float = SHARPNESS) -> State:
@@ -137,56 +114,6 @@ def at_random(outputs: int, width: int, axes: int, seed: int) -> State:
     """`width` small random neurons for each of the coarse classes: where an ordinary network starts."""
     weights = 0.1 / np.sqrt(axes) * np.random.default_rng(seed).standard_normal((outputs * width, axes))
     return State(weights, np.zeros(len(weights)), _blocks(outputs, width) / np.sqrt(width))
-
-
-def labelled(target: Ints) -> Derivative:
-    """Cross-entropy of the labels (sample,): softmax(F) − onehot(y)."""
-    loss = LOSSES["cross-entropy"]
-    return lambda outputs, rows: loss.derivative(outputs, target[rows])
-
-
-def descend(
-    state: State, x: Array, derivative: Derivative, weights: Array, rate: float, marks: Sequence[int], seed: int,
-    attack: Attack | None = None,
-) -> Iterator[tuple[int, State]]:  # fmt: skip
-    """Yield (step, state) at each of the rising `marks` of gradient descent on the loss of `derivative`.
-
-    The state at mark T is the mean of the states of steps T/2 ... T, which the noise of batches moves least. x (sample,
-    axis) lies in the frame. Up to two batches of points are taken all at once, in double precision. An attack moves
-    every batch before the step.
-    """
-    kind = precision(len(x))
-    small = kind is np.float64
-    points, shares = x.astype(kind, copy=False), (weights / weights.mean()).astype(kind)
-    w: Array
-    w, b, second = (part.astype(kind) for part in (state.weights, state.biases, state.second))
-    now = State(w, b, second)  # w and b are changed in place
-    # Neurons that share an output move it together: Σ_r A_r² times as fast as one would.
-    eta = kind(rate / (second**2).sum(axis=1).max())
-    rows, rng, step = np.arange(len(points)), np.random.default_rng(seed), 0
-    halves, sum_w, sum_b = {mark // 2 for mark in marks}, np.zeros_like(w), np.zeros_like(b)
-    begun = {0: (sum_w.copy(), sum_b.copy())}
-    for mark in marks:
-        while step < mark:
-            if not small:
-                rows = rng.integers(len(points), size=BATCH)
-            batch = points[rows]
-            if attack:
-                batch = attack(now, batch, rows)
-            z = batch @ w.T + b
-            pulled = derivative(now.up(np.maximum(z, 0)), rows) * (shares[rows, None] * (eta / len(batch)))
-            pull = now.down(pulled)
-            pull *= z >= 0
-            w -= pull.T @ batch
-            b -= kind(CONSTANT**2) * pull.sum(axis=0)
-            step += 1
-            sum_w += w
-            sum_b += b
-            if step in halves:
-                begun[step] = sum_w.copy(), sum_b.copy()
-        early_w, early_b = begun[mark // 2]
-        count = mark - mark // 2
-        yield step, State((sum_w - early_w) / count, (sum_b - early_b) / count, second)
 
 
 def _blocks(outputs: int, width: int) -> Array:
