@@ -17,7 +17,17 @@ THEMES: dict[str, tuple[str, ...]] = {
         "ideal",
     ),
     "How far until it errs": ("robustness", "scaling", "universal", "readouts", "linf"),
-    "Its relatives among the implicit biases": ("svm", "max_margin", "kkt", "dimples", "expressivity"),
+    "Its relatives among the implicit biases": (
+        "svm",
+        "max_margin",
+        "kkt",
+        "prelu",
+        "simplicity",
+        "talks_start",
+        "other_biases",
+        "dimples",
+        "expressivity",
+    ),
     "Real images": (
         "mnist_robustness",
         "fashion_robustness",

@@ -9,6 +9,7 @@ from featavg.training.losses import Logistic as Logistic
 from featavg.training.losses import Loss as Loss
 from featavg.training.losses import PooledCrossEntropy as PooledCrossEntropy
 from featavg.training.losses import SmoothedCrossEntropy as SmoothedCrossEntropy
+from featavg.training.losses import Squared as Squared
 from featavg.training.losses import loss_for as loss_for
 from featavg.training.moments import every as every
 from featavg.training.rules import Adam as Adam

@@ -18,6 +18,7 @@ from featavg.training import (
     Loss,
     PooledCrossEntropy,
     SmoothedCrossEntropy,
+    Squared,
     loss_for,
 )
 
@@ -25,14 +26,15 @@ BINARY = ("logistic", "exponential")
 
 
 def example(name: str, seed: int = 0) -> tuple[Any, Any]:
-    rng = np.random.default_rng(seed)
-    outputs = 3 * rng.standard_normal((40, 1 if name in BINARY else 5))
-    target = rng.choice([-1, 1], 40) if name in BINARY else rng.integers(5, size=40)
+    rng, binary = np.random.default_rng(seed), name in (*BINARY, "squared")
+    outputs = 3 * rng.standard_normal((40, 1 if binary else 5))
+    target = rng.choice([-1, 1], 40) if binary else rng.integers(5, size=40)
     return outputs, target
 
 
 MEMBERS: dict[str, Loss] = {
     **LOSSES,
+    "squared": Squared(),
     "smoothed": SmoothedCrossEntropy(share=0.3),
     "pooled": PooledCrossEntropy(class_of=np.array([0, 1, 2, 3, 4, 4, 1])),
 }
@@ -63,6 +65,12 @@ def test_values_are_those_of_torch() -> None:
     outputs, target = example("logistic")
     theirs = torch.nn.functional.soft_margin_loss(torch.tensor(outputs[:, 0]), torch.tensor(target)).item()
     assert_allclose(np.exp(LOSSES["logistic"].log_total(outputs, target)), theirs, rtol=1e-12)
+
+
+def test_the_squared_loss_is_the_squared_distance_of_output_and_label() -> None:
+    outputs, target = example("squared")
+    assert_allclose(np.exp(Squared().log_total(outputs, target)), np.mean((outputs[:, 0] - target) ** 2) / 2)
+    assert Squared().log_losses(np.array([[-1.0]]), np.array([-1])) == -np.inf
 
 
 @pytest.mark.parametrize("name", LOSSES)

@@ -14,7 +14,7 @@ from featavg.experiments import Expect, Quantity
 from featavg.experiments.paper.setting import NETWORK_SEED, Setting
 from featavg.model import MulticlassNetwork, Network
 from featavg.record import Column, Drawing, Table
-from featavg.training import GradientFlow, train
+from featavg.training import GradientFlow, Trajectory, train
 
 COST = ("quick", 20)
 NEEDS: tuple[str, ...] = ()
@@ -37,6 +37,8 @@ COLUMNS = {
     "excess": "smallest λ − ln(ηT)/4 over classes and times 1 <= ηT <= k⁸ of the gradient flow",
     "late_lambda": "mean λ over classes at ηT = k⁸, three neurons per class",
     "slope": "slope of λ against ln(ηT) for ηT from 1 to k⁸",
+    "slope_halving": "|change of that slope| when the accuracy of the flow was halved to {config.flow_accuracy:g}",
+    "lambda_halving": "largest |change of the mean λ| over all times when the accuracy of the flow was halved",
     "spread": "largest |λ_j/λ − 1| at ηT = k⁸",
     "spread_bound": "204 k² ε with the ε = k² ln(d)/√d of the lemma",
     "late_accuracy": Quantity("10-way argmax accuracy on 1000 fresh points per seed at ηT = k⁸", points=1000),
@@ -62,6 +64,12 @@ CLAIMS = [
         expected=lambda config, _: 2 * np.log(config.clusters), tolerance=0.0, relation="at least", because="a bound"),
     Expect("slope", "λ grows like the logarithm of time.", LATE, expected=1.0, tolerance=0.05,
            because="for a loss with an exponential tail the slope is 1 up to terms that vanish with ln t"),
+    Expect("slope_halving", "The slope is that of the flow and not of its steps.", "numerical check", check=True,
+           expected=0.0, tolerance=0.005, relation="at most",
+           because="a tenth of the tolerance of the slope; the error left is a third of the change, at second order"),
+    Expect("lambda_halving", "λ is that of the flow and not of its steps.", "numerical check", check=True,
+           expected=0.0, tolerance=0.1, relation="at most",
+           because="steps of first order were off by 0.25 of 25"),
     Expect("spread", "All classes learn their feature to the same extent: |λ − λ_j| <= 204 k² ε λ.", "Lemma 12",
            expected=lambda _, table: table["spread_bound"].min(), tolerance=0.0, relation="at most",
            because="a bound, with the lemma's own ε = k² ln(d)/√d",
@@ -114,9 +122,10 @@ def measure(config: Config, seed: int) -> dict[str, Any]:
     test = config.test(data, seed)
     trajectory = config.fine(data, seed, save_at=[config.steps])
     network, feature = trajectory.final, decompose(trajectory, data).feature[-1]
-    start = MulticlassNetwork.random(data, config.flow_neurons, seed=NETWORK_SEED + seed)
-    rule = GradientFlow(time=config.flow_time, accuracy=config.flow_accuracy)
-    flow = train(start, data, rule, save_at=list(config.times))
+    flow, coarser = (_flow(config, data, seed, factor * config.flow_accuracy) for factor in (1, 2))
+    late, before = (
+        _late(_own(decompose(run, data).feature[1:], config.flow_neurons), config) for run in (flow, coarser)
+    )
     cosines, own = alignment(network, data.centers), np.eye(data.clusters, dtype=bool)[network.neuron_class]
     return {
         "cosines": cosines,
@@ -129,8 +138,15 @@ def measure(config: Config, seed: int) -> dict[str, Any]:
         "binary_accuracy": np.mean(network.predict_binary(test.x, "summed-probabilities") == test.y),
         "born_dead": _born_dead(trajectory.initial, data),
         "late_accuracy": np.mean(flow.final.predict(test.x) == test.cluster),
-        **_late(_own(decompose(flow, data).feature[1:], config.flow_neurons), config),
+        **late,
+        "slope_halving": abs(late["slope"] - before["slope"]),
+        "lambda_halving": np.abs(late["growth"] - before["growth"]).max(),
     }
+
+
+def _flow(config: Config, data: Dataset, seed: int, accuracy: float) -> Trajectory:
+    start = MulticlassNetwork.random(data, config.flow_neurons, seed=NETWORK_SEED + seed)
+    return train(start, data, GradientFlow(time=config.flow_time, accuracy=accuracy), save_at=list(config.times))
 
 
 def _own(feature: Array, neurons_per_class: int) -> Array:

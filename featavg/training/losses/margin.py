@@ -16,7 +16,7 @@ from featavg.training.losses.base import Loss, log_softplus
 
 @dataclass(frozen=True)
 class MarginLoss(Loss):
-    """ℓ(q), falling."""
+    """ℓ(q)."""
 
     @abstractmethod
     def pull(self, margins: Array, log_scale: Array) -> Array:
@@ -85,3 +85,22 @@ class Exponential(MarginLoss):
     def log_inverse(self, log_loss: ArrayLike) -> Array:
         """ℓ⁻¹(L) = log(1/L)."""
         return -np.asarray(log_loss, dtype=np.float64)
+
+
+class Squared(MarginLoss):
+    """ℓ = (1 − q)²/2, which is (f − y)²/2.
+
+    >>> Squared().derivative(np.zeros((1, 1)), np.array([-1]))
+    array([[1.]])
+    """
+
+    monotone = False
+
+    def pull(self, margins: Array, log_scale: Array) -> Array:
+        """1 − q."""
+        return (1 - margins) * np.exp(-log_scale)
+
+    def logarithm(self, margins: Array) -> Array:
+        """2 log|1 − q| − log 2; −∞ where the output is the label."""
+        with np.errstate(divide="ignore"):
+            return 2 * np.log(np.abs(1 - margins)) - np.log(2)

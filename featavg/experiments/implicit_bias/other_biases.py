@@ -1,0 +1,261 @@
+"""Four more biases that the talks name: low rank, low frequency, sharpness at 2/η, and grokking, one measurement each.
+
+Low rank: the stable rank of the first layer, coarse and fine labels. Low frequency: a square wave on the circle, whose
+Fourier modes are fitted one after the other. Sharpness: the largest eigenvalue of the Hessian under full-batch descent
+(Cohen et al. 2021). Grokking: the product of two coordinates, a large start and weight decay (Lyu et al. 2024).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from featavg.analysis import stable_rank
+from featavg.arrays import Array
+from featavg.data import Dataset, Labels
+from featavg.experiments import Expect, Quantity
+from featavg.experiments.implicit_bias.sharpness import sharpness
+from featavg.experiments.paper.setting import Setting
+from featavg.model import BinaryNetwork, Network
+from featavg.record import Column, Drawing, Table
+from featavg.training import GradientDescent, Moment, Squared, train
+
+COST = ("long", 80)
+NEEDS: tuple[str, ...] = ()
+ALL = ("weights", "biases", "second", "output_bias")
+COORDS = {
+    "early_step": lambda config: (0, *config.rank_steps),
+    "mode": lambda config: config.modes,
+    "wave_step": lambda config: config.wave_steps,
+    "rate": lambda config: config.rates,
+    "sharp_step": lambda config: (0, *config.sharp_steps),
+    "grok_step": lambda config: config.grok_steps,
+}
+COLUMNS = {
+    "coarse_rank": Quantity("stable rank ‖W‖_F²/‖W‖² of ten neurons trained on coarse labels", ("early_step",)),
+    "fine_rank": Quantity("the same of ten neurons trained on fine labels", ("early_step",)),
+    "fitted": Quantity("Fourier coefficient of the network over that of the square wave", ("mode", "wave_step")),
+    "sharpness": Quantity("η/2 times the largest eigenvalue of the Hessian", ("rate", "sharp_step")),
+    "train_accuracy": Quantity("accuracy on the training points", ("grok_step",)),
+    "test_accuracy": Quantity("accuracy on {config.grok_test} fresh points", ("grok_step",),
+                              points=lambda config: config.grok_test),
+}  # fmt: skip
+CLAIMS = [
+    Expect("last_coarse", "Low rank: coarse labels leave one direction per class.", "Theorem 1(1)",
+           expected=1.77, tolerance=0.12, because="two averages of equal length at cosine c have 2/(1 + |c|); their "
+           "neurons' cosine of −0.03 with each feature of the other class makes c = −10 · 0.03 · 0.44 = −0.13, and "
+           "unequal classes vary it"),
+    Expect("last_fine", "Fine labels leave one direction per cluster.", "Theorem 4(1)",
+           expected=lambda config, _: 0.9 * config.clusters, tolerance=0.15, relative=True,
+           because="k directions, of lengths that differ by a tenth as cluster sizes do"),
+    Expect("first_rank", "At the start the stable rank is that of random rows, m/(1 + √(m/d))².", "random matrices",
+           expected=lambda config, _: config.random_rank, tolerance=0.5, check=True,
+           because="the largest of ten singular values is within a few hundredths of the edge of Marchenko and Pastur"),
+    Expect("delay", "Low frequency first: each mode takes longer than the one before.", "Rahaman et al. 2019",
+           expected=1.0, tolerance=0.0, relation="at least",
+           because="an order; pilot runs gave 1.8 for the closest pair"),
+    *(
+        Expect("edge", f"Sharpness rises to 2/η and stays there, η = {rate:g}.", "Cohen et al. 2021", at={"rate": rate},
+               expected=1.0, tolerance=0.1, because="it hovers just above; kinks of ReLU disturb single moments, so "
+               "the median of the second half is taken")
+        for rate in (0.2, 0.4)
+    ),
+    Expect("first_edge", "At the start it is below, η = 0.2.", "Cohen et al. 2021", at={"rate": 0.2},
+           expected=1.0, tolerance=0.0, relation="at most", because="it has to rise to get there"),
+    Expect("lag", "Grokking: fresh points are right ten times later than training points.", "Lyu et al. 2024",
+           expected=10.0, tolerance=0.0, relation="at least", because="pilot runs gave 25 and 70 times"),
+    Expect("end_accuracy", "In the end they are right.", "Lyu et al. 2024", expected=1.0, tolerance=0.03,
+           relation="at least", because="three points in a hundred"),
+]  # fmt: skip
+NOTES = [
+    "Bearing on averaging. Low rank: averaging is the lowest rank that fits coarse labels, and fine labels forbid it. "
+    "Low frequency: an average is a smooth decision between two classes, in line with smooth functions being fitted "
+    "first. Sharpness: nothing here says that the edge chooses between averages and single features. Grokking: from a "
+    "large start features come late, as the average does from the talks' start; here weight decay brings them.",
+    "The networks on the circle are two-layer ones of 200 and 50 neurons under squared loss, that of the product has "
+    "100; none is meant to reproduce a published size.",
+]
+
+
+def spread(last: int, count: int) -> tuple[int, ...]:
+    """About `count` steps from 1 to `last`, evenly spread in their logarithm."""
+    return tuple(np.unique(np.geomspace(1, last, count).round().astype(int)).tolist())
+
+
+@dataclass(frozen=True)
+class Config(Setting):
+    """The paper's setting for ranks; 128 points on a circle; 32 of them for sharpness; 300 points for grokking."""
+
+    wave_points: int = 128
+    wave_neurons: int = 200
+    wave_last: int = 20_000
+    modes: tuple[int, ...] = (1, 3, 5, 7)
+    sharp_points: int = 32
+    sharp_neurons: int = 50
+    sharp_last: int = 4000
+    rates: tuple[float, ...] = (0.2, 0.4)
+    grok_points: int = 300
+    grok_dim: int = 30
+    grok_neurons: int = 100
+    grok_last: int = 14_000
+    grok_test: int = 1000
+    seeds: int = 8
+
+    @property
+    def random_rank(self) -> float:
+        """m/(1 + √(m/d))² of m = 2 · neurons_per_class Gaussian rows."""
+        rows = 2 * self.neurons_per_class
+        return float(rows / (1 + np.sqrt(rows / self.dim)) ** 2)
+
+    @property
+    def rank_steps(self) -> tuple[int, ...]:
+        """When ranks are looked at."""
+        return spread(self.steps, 12)
+
+    @property
+    def wave_steps(self) -> tuple[int, ...]:
+        """When Fourier modes are looked at."""
+        return spread(self.wave_last, 60)
+
+    @property
+    def sharp_steps(self) -> tuple[int, ...]:
+        """When sharpness is looked at."""
+        return tuple(range(self.sharp_last // 20, self.sharp_last + 1, self.sharp_last // 20))
+
+    @property
+    def grok_steps(self) -> tuple[int, ...]:
+        """When accuracies are looked at."""
+        return spread(self.grok_last, 40)
+
+
+def measure(config: Config, seed: int) -> dict[str, Any]:
+    """One small measurement for each bias."""
+    data = config.data(seed)
+    rng = np.random.default_rng(seed)
+    coarse, fine = config.coarse(data, seed, config.rank_steps), config.fine(data, seed, config.rank_steps)
+    return {
+        "coarse_rank": [stable_rank(weights) for weights in coarse.weights],
+        "fine_rank": [stable_rank(weights) for weights in fine.weights],
+        "fitted": wave(config, rng),
+        "sharpness": [sharpness_over_time(config, rate, rng) for rate in config.rates],
+        **grokking(config, rng),
+    }
+
+
+def circle(points: int) -> tuple[Dataset, Array]:
+    """Points on the circle with the sign of the sine as label, and their angles."""
+    angles = 2 * np.pi * (np.arange(points) + 0.5) / points
+    x = np.column_stack([np.cos(angles), np.sin(angles)])
+    return Dataset(x, Labels.of(np.where(np.sin(angles) > 0, 1, -1))), angles
+
+
+def random_network(neurons: int, rng: np.random.Generator) -> Network:
+    """w, b ~ N(0, 0.09), v = ±0.3/√neurons."""
+    second = 0.3 * rng.choice([-1.0, 1.0], (1, neurons)) / np.sqrt(neurons)
+    return BinaryNetwork(0.3 * rng.standard_normal((neurons, 2)), 0.3 * rng.standard_normal(neurons), second, [0.0])
+
+
+def wave(config: Config, rng: np.random.Generator) -> Array:
+    """Sine coefficients of the network over those of the wave: (mode, step)."""
+    data, angles = circle(config.wave_points)
+    rule = GradientDescent(steps=config.wave_last, step_size=0.05)
+    start = random_network(config.wave_neurons, rng)
+    run = train(start, data, rule, loss=Squared(), trained=ALL, save_at=config.wave_steps, engine="dense")
+    waves = np.sin(np.outer(config.modes, angles))
+    found = np.stack([run.at(t).outputs(data.x)[:, 0] for t in range(1, len(run))], axis=1)
+    return np.asarray(waves @ found / (waves @ data.y)[:, None])
+
+
+def sharpness_over_time(config: Config, rate: float, rng: np.random.Generator) -> list[float]:
+    """η/2 times the sharpness at the saved moments."""
+    data, found = circle(config.sharp_points)[0], []
+
+    def look(moment: Moment) -> None:
+        found.append(rate / 2 * sharpness(moment.at, rng))
+
+    rule, start = GradientDescent(steps=config.sharp_last, step_size=rate), random_network(config.sharp_neurons, rng)
+    train(start, data, rule, loss=Squared(), trained=ALL, save_at=config.sharp_steps, observe=look, engine="dense")
+    return found
+
+
+def grokking(config: Config, rng: np.random.Generator) -> dict[str, list[float]]:
+    """Accuracies over time on y = x₁x₂ from four times the usual start, f(0) = 0, with weight decay."""
+    x = rng.choice([-1.0, 1.0], (config.grok_points + config.grok_test, config.grok_dim))
+    y = (x[:, 0] * x[:, 1]).astype(np.int64)
+    half = config.grok_neurons // 2
+    weights = 4 * rng.standard_normal((half, config.grok_dim)) / np.sqrt(config.grok_dim)
+    second = 4 * rng.choice([-1.0, 1.0], half) / np.sqrt(2 * half)
+    both = np.concatenate([weights, weights]), np.zeros(2 * half), np.concatenate([second, -second])[None]
+    known = slice(0, config.grok_points)
+    rule = GradientDescent(steps=config.grok_last, step_size=0.05, weight_decay=3e-3)
+    run = train(BinaryNetwork(*both, [0.0]), Dataset(x[known], Labels.of(y[known])), rule,
+                trained=("weights", "second"), save_at=config.grok_steps, engine="dense")  # fmt: skip
+    right = np.array([run.at(t).predict(x) == y for t in range(1, len(run))])
+    return {
+        "train_accuracy": right[:, known].mean(axis=1).tolist(),
+        "test_accuracy": right[:, config.grok_points :].mean(axis=1).tolist(),
+    }
+
+
+def first_time(values: Array, level: float, steps: Sequence[int]) -> Array:
+    """The first step at which values (..., step) reach a level, the last one where they never do: (...,)."""
+    reached = values >= level
+    place = np.where(reached.any(axis=-1), reached.argmax(axis=-1), len(steps) - 1)
+    return np.asarray(np.maximum(np.array(steps)[place], 1))
+
+
+def derive(config: Config, table: Table) -> Table:
+    """First and last values, and times."""
+    coarse, fine = (_over(table, name, "early_step") for name in ("coarse_rank", "fine_rank"))
+    waves = first_time(_over(table, "fitted", "mode", "wave_step"), 0.8, config.wave_steps).T
+    sharp = _over(table, "sharpness", "rate", "sharp_step")
+    test, known = (_over(table, name, "grok_step") for name in ("test_accuracy", "train_accuracy"))
+    late, early = (first_time(values, 0.95, config.grok_steps) for values in (test, known))
+    seed, half = ("seed",), sharp.shape[-1] // 2
+    return table.plus({
+        "first_rank": Column(coarse[:, 0], seed, "stable rank at the start, coarse labels"),
+        "last_coarse": Column(coarse[:, -1], seed, "stable rank at the end, coarse labels"),
+        "last_fine": Column(fine[:, -1], seed, "stable rank at the end, fine labels"),
+        "times": Column(waves, ("mode", "seed"), "first step at which 0.8 of a mode is fitted"),
+        "delay": Column((waves[1:] / waves[:-1]).min(axis=0), seed, "smallest ratio of the times of a mode and the one "
+                        "before"),
+        "edge": Column(np.median(sharp[..., half:], axis=-1), ("seed", "rate"),
+                       "median of η/2 times the sharpness over the second half of training"),
+        "first_edge": Column(sharp[..., 0], ("seed", "rate"), "η/2 times the sharpness at the start"),
+        "lag": Column(late / early, seed, "first step at which 0.95 of fresh points are right, over that of training "
+                      "points"),
+        "end_accuracy": Column(test[:, -1], seed, "accuracy on fresh points at the end", points=config.grok_test),
+    })  # fmt: skip
+
+
+def _over(table: Table, name: str, *axes: str) -> Array:
+    """A column with the seed first and then these axes."""
+    places = [table.columns[name].axes.index(axis) for axis in ("seed", *axes)]
+    return np.transpose(table[name], places)
+
+
+def drawings(config: Config) -> list[Drawing]:
+    """One figure for each bias."""
+    return [
+        Drawing("curves", {"x": "early_step", "y": ("coarse_rank", "fine_rank")}, band=0.95,
+            caption="Stable rank of ten neurons over training: two on coarse labels, one per class, and about as many "
+            "as clusters on fine ones.",
+            options={"labels": ["coarse labels", "fine labels"], "x_label": "step", "y_label": "stable rank"}),
+        Drawing("curves", {"x": "wave_step", "y": "fitted"},
+            caption="Fourier coefficients of the network over those of the square wave that it is trained on, mean "
+            "over seeds: low modes first.",
+            options={"labels": [f"mode {mode}" for mode in config.modes], "log_x": True, "x_label": "step",
+                     "y_label": "fitted share"}),
+        Drawing("curves", {"x": "sharp_step", "y": "sharpness"},
+            caption="Largest eigenvalue of the Hessian in units of 2/η over training by full-batch descent, mean over "
+            "seeds. It rises to 1 and stays there.",
+            options={"labels": [f"η = {rate:g}" for rate in config.rates], "x_label": "step",
+                     "y_label": "sharpness · η/2", "levels": [[1.0, "edge of stability"]]}),
+        Drawing("curves", {"x": "grok_step", "y": ("train_accuracy", "test_accuracy")}, band=0.95, within=(0.0, 1.0),
+            caption="Grokking: from a large start with weight decay training points are right long before fresh ones.",
+            options={"labels": ["training points", "fresh points"], "log_x": True, "x_label": "step",
+                     "y_label": "accuracy"}),
+    ]  # fmt: skip
