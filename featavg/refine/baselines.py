@@ -10,9 +10,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.linear_model import LogisticRegression
-from sklearn.neural_network import MLPClassifier
 
 from featavg.arrays import Array, Ints
 from featavg.data import Labels
@@ -32,6 +29,10 @@ def baselines(
     x: Array, labels: Labels, learn: Ints, at: tuple[Array, Labels], neurons: int, seed: int
 ) -> list[Decision]:
     """Decisions at the points `at` of classifiers that learned from the rows `learn`: MLP, with decay, logistic."""
+    from sklearn.exceptions import ConvergenceWarning
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.neural_network import MLPClassifier
+
     frame = Frame.of(x[learn], np.ones(len(learn)))
     size = frame.size / np.sqrt(x.shape[1])
     inside, codes = (x[learn] - frame.mean) / size, labels.codes[learn]

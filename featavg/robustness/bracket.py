@@ -184,7 +184,7 @@ def shown_distances(question: Asked, points: Array) -> Array:
     """
     problem = question.problem()
     if problem is None:
-        there = np.isfinite(points).all(axis=1)
+        there: Bools = np.asarray(np.isfinite(points).all(axis=1))
         safe = np.where(there[:, None], points, question.x)
         return np.where(there & question.fooled(safe), question.distances(safe), np.inf)
     return witness_distance(problem, points)
