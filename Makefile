@@ -2,6 +2,8 @@
 PYTHON ?= python3
 VENV := .venv
 PIP := $(VENV)/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
+# Compiles what computes exact radii, so that nobody waits for it later; what is compiled already costs nothing.
+WARM := $(VENV)/bin/python -m featavg.robustness.warm
 # One thread per BLAS call: the arrays here are small, and runs are then the same on every machine.
 export OMP_NUM_THREADS := 1
 export OPENBLAS_NUM_THREADS := 1
@@ -36,10 +38,12 @@ $(VENV)/bin/python:
 
 $(VENV)/.user: pyproject.toml constraints.txt | $(VENV)/bin/python
 	$(PIP) -e .
+	$(WARM)
 	touch $@
 
 $(VENV)/.developer: pyproject.toml constraints.txt | $(VENV)/bin/python
 	$(PIP) -e '.[dev]'
+	$(WARM)
 	touch $@ $(VENV)/.user
 
 $(VENV)/.docs: pyproject.toml constraints.txt | $(VENV)/bin/python
@@ -48,6 +52,7 @@ $(VENV)/.docs: pyproject.toml constraints.txt | $(VENV)/bin/python
 
 $(VENV)/.bench: pyproject.toml constraints.txt | $(VENV)/bin/python
 	$(PIP) -e '.[dev,bench]'
+	$(WARM)
 	touch $@ $(VENV)/.user $(VENV)/.developer
 
 clean:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import io
+import logging
 import signal
 import sys
 import threading
@@ -28,12 +29,21 @@ def main(arguments: Sequence[str] | None = None, experiments: str = "featavg.exp
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # √ on a terminal of plain ASCII is no reason to end
+    if sys.stderr.isatty():
+        _tell_why_it_takes_long()
     try:
         with _terminated_in_order():
             _app()(arguments, obj=experiments)
     except InputError as error:
         typer.echo(str(error), err=True)
         sys.exit(2)
+
+
+def _tell_why_it_takes_long() -> None:
+    """The first exact radii on a machine wait for a compiler, which says so on the log."""
+    logger = logging.getLogger("featavg")
+    logger.setLevel(logging.INFO)
+    logger.addHandler(logging.StreamHandler())
 
 
 def _app() -> typer.Typer:

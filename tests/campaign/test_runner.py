@@ -41,6 +41,7 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
     monkeypatch.setattr(runner, "tried", pretended)
     monkeypatch.setattr(runner, "CHECKPOINT", 5)
+    monkeypatch.setattr(runner, "warm_up", lambda: 0.0)
     return numbers
 
 

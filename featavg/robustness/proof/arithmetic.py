@@ -11,7 +11,7 @@ import math
 
 import numpy as np
 
-from featavg.robustness.proof.compiled import borrowing, kernel
+from featavg.robustness.proof.compiled import borrowing, entry
 from featavg.robustness.proof.format import Floats
 from featavg.robustness.proof.fused import fused, has_fused
 
@@ -22,7 +22,7 @@ LARGEST = float(np.finfo(np.float64).max)
 SPLITTER = 2.0**27 + 1.0
 
 
-@kernel
+@entry
 def up(value: float) -> float:
     """A float above every real that rounds to `value`.
 
@@ -31,20 +31,20 @@ def up(value: float) -> float:
     return value + (SPACING * abs(value) + TINY)
 
 
-@kernel
+@entry
 def down(value: float) -> float:
     """A float below every real that rounds to `value`."""
     return value - (SPACING * abs(value) + TINY)
 
 
-@kernel
+@entry
 def difference_down(a: float, b: float) -> float:
     """At most a - b, and exactly 0 if a = b: a difference of floats rounds to 0 only if it is 0."""
     difference = a - b
     return difference if difference == 0.0 else down(difference)
 
 
-@kernel
+@entry
 def product_down(a: float, b: float) -> float:
     """At most a·b; 0·∞ = 0, for a slope that is exactly 0 contributes nothing, however far the interval reaches."""
     if a == 0.0 or b == 0.0:
@@ -55,20 +55,20 @@ def product_down(a: float, b: float) -> float:
     return down(product)
 
 
-@kernel
+@entry
 def product_up(a: float, b: float) -> float:
     """At least a·b; 0·∞ = 0."""
     return -product_down(-a, b)
 
 
-@kernel
+@entry
 def gamma(count: float) -> float:
     """At least n·u / (1 - n·u), the relative error of a sum of n products; ∞ if there are too many."""
     share = (count + 1.0) * U
     return share * (1.0 + 2.0 * share) if share < 0.1 else np.inf
 
 
-@kernel
+@entry
 def two_sum(a: float, b: float) -> tuple[float, float]:
     """s + e = a + b exactly, s the rounded sum (Knuth)."""
     s = a + b
@@ -95,7 +95,7 @@ def _fused_product(a: float, b: float) -> tuple[float, float]:
 
 
 # Exact unless e is subnormal, then within 4·TINY.
-two_product = kernel(_fused_product if has_fused() else _split_product)
+two_product = entry(_fused_product if has_fused() else _split_product)
 
 
 @borrowing
@@ -154,7 +154,7 @@ def added_sizes(values: Floats) -> float:
     return (first + second) + (third + fourth)
 
 
-@borrowing
+@entry
 def norm_up(values: Floats, euclidean: bool) -> float:
     """At least the ℓ2 or ℓ1 norm: relative error gamma(n/4 + 8), halved by the root of ℓ2.
 

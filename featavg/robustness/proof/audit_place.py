@@ -83,6 +83,8 @@ class Place:
         return reach * self.norm(kept) + clipped
 
     def _clipping(self, v: Floats, reach: float) -> float:
+        """A good τ, in floats whose squares do not overflow."""
+        reach = min(reach, 1e150)
         low, high = (np.array([float(end) for end in ends]) for ends in (self.low, self.high))
         tau = reach / (float(np.linalg.norm(v)) or 1.0)
         for _ in range(8):

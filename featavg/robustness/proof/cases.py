@@ -8,6 +8,7 @@ import numpy as np
 
 from featavg.arrays import Bools, Ints
 from featavg.robustness.proof.arithmetic import TINY, U
+from featavg.robustness.proof.compiled import Mark, mark
 from featavg.robustness.proof.format import Floats, Neurons, Problem
 from featavg.robustness.proof.frames import Scaled
 from featavg.robustness.proof.regions import rows
@@ -29,7 +30,7 @@ class Cases(NamedTuple):
     constant_spread: Floats  # (row,)
     role: Ints  # (row,)
     valid: Bools  # (case,)  whether all of it can be represented
-    pooled: bool
+    pools: Mark  # present for probabilities
 
 
 def cases(problem: Problem, scaled: Scaled, pairs: Ints) -> Cases:
@@ -54,7 +55,7 @@ def cases(problem: Problem, scaled: Scaled, pairs: Ints) -> Cases:
         constant_spread=arrays[3],
         role=np.concatenate([role for _, role in parts]),
         valid=np.array([all(np.isfinite(array).all() for array in part) for part, _ in parts]),
-        pooled=pooled,
+        pools=mark(pooled),
     )
 
 

@@ -101,7 +101,7 @@ def _fill(problem: Problem, proofs: Proofs, wanted: Floats | None, trees: Trees,
     """Write the values of the chosen trees, level by level until they are as wanted."""
     scaled = scale_neurons(problem.neurons)
     regions = cases(problem, scaled, trees.pairs)
-    products = products_of(scaled) if regions.pooled else no_products()
+    products = products_of(scaled) if regions.pools.value else no_products()
     low, high = _box(problem)
     left, chain = trees.chosen, levels(problem)[-1 if wanted is None else 0 :]
     cuts = np.diff(proofs.first_cut[proofs.first_node])

@@ -1,48 +1,139 @@
-"""How kernels are compiled: cached on disk, IEEE arithmetic as written, division by zero as in NumPy."""
+"""How kernels are compiled: cached on disk, IEEE arithmetic as written, division by zero as in NumPy.
+
+No fast-math: it lets a compiler reorder sums and drop NaN, and both would void the error bounds.
+
+What turns Python's arrays into the compiler's costs more to compile than most kernels, so only those that Python calls
+have it: calling one of the others from Python crashes. What borrows counts no references; in small problems that takes
+most of the time. It neither makes nor returns arrays, nor calls a kernel that returns some, nor assigns one to another.
+
+    called by           may make arrays     borrows only
+    Python, kernels     kernel              entry
+    kernels only        inner               borrowing
+
+Users of ℓ2 without a box do not wait for what boxes and summed probabilities need: `by_mark` leaves out of a kernel
+what its arguments are marked not to have.
+"""
 
 from __future__ import annotations
 
 import hashlib
+import logging
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from typing import Any, ParamSpec, TypeVar, cast
+from typing import Any, NamedTuple, ParamSpec, TypeVar, cast
 
 import numba
+import numpy as np
+from numba.core import event
+from numba.extending import overload
 
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
+HERE = Path(__file__).parent
+# Numbers that a variable begins with: as literals they would have a type of their own, and kernels be compiled twice.
+NONE: Any = np.int64(0)
+NOWHERE: Any = np.int64(-1)
 
 
 def kernel(function: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
-    """Compile a function of arrays at its first call.
+    """Compile a function of arrays at its first call."""
+    return _compiled(function, counts=True, inside=False)
 
-    No fast-math: it lets a compiler reorder sums and drop NaN, and both would void the error bounds.
-    """
-    return _compiled(function, counts=True)
+
+def entry(function: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
+    """The same for a function that only borrows its arrays."""
+    return _compiled(function, counts=False, inside=False)
+
+
+def inner(function: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
+    """The same for a function that only kernels call."""
+    return _compiled(function, counts=True, inside=True)
 
 
 def borrowing(function: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
-    """The same for a function that neither makes nor returns arrays, nor calls one that returns some.
-
-    It only borrows what its caller holds, so that no references are counted: in small problems that takes most of
-    the time.
-    """
-    return _compiled(function, counts=False)
+    """The same for a function that only borrows its arrays, and that only kernels call."""
+    return _compiled(function, counts=False, inside=True)
 
 
-def _compiled(function: Callable[Arguments, Result], counts: bool) -> Callable[Arguments, Result]:
+def _compiled(function: Callable[Arguments, Result], counts: bool, inside: bool) -> Callable[Arguments, Result]:
     compile_it: Any = numba.njit  # its types do not know all of its options
-    compiled = compile_it(cache=True, error_model="numpy", no_cfunc_wrapper=True, _nrt=counts)(function)
+    options = {"no_cfunc_wrapper": True, "no_cpython_wrapper": inside, "_nrt": counts}
+    compiled = compile_it(cache=True, error_model="numpy", **options)(function)
     files: Any = getattr(getattr(compiled, "_cache", None), "_cache_file", None)
     if hasattr(files, "_source_stamp"):
         # numba looks at the file of a kernel only, not at those of the kernels that it calls.
-        files._source_stamp = (*files._source_stamp, _digest())
+        files._source_stamp = (*files._source_stamp, _digest(Path(function.__code__.co_filename).parent))
     return cast(Callable[Arguments, Result], compiled)
 
 
+class Present(NamedTuple):
+    """A mark: some part of the problem is there. The type says it, so that the compiler knows."""
+
+    value: bool = True
+
+
+class Absent(NamedTuple):
+    """A mark: it is not."""
+
+    value: bool = False
+
+
+Mark = Present | Absent
+
+
+def mark(present: bool) -> Mark:
+    """The mark that says so."""
+    return Present() if present else Absent()
+
+
+def by_mark(
+    argument: int, field: str, absent: Callable[Arguments, Result], present: Callable[Arguments, Result]
+) -> Callable[Arguments, Result]:
+    """One of two plain functions, chosen by the mark in a field of an argument when a kernel that calls it is compiled.
+
+    >>> class Place(NamedTuple):
+    ...     box: Mark
+    >>> by_mark(0, "box", lambda place: "free", lambda place: "in a box")(Place(Present()))
+    'in a box'
+    """
+
+    def chosen(*arguments: Any) -> Any:
+        function: Any = present if isinstance(getattr(arguments[argument], field), Present) else absent
+        return function(*arguments)
+
+    def choose(*types: Any) -> Any:
+        named = types[argument]
+        kind = named.types[named.fields.index(field)]
+        return present if kind.instance_class is Present else absent
+
+    register: Any = overload(chosen, strict=False, inline="always", jit_options={"error_model": "numpy"})
+    register(choose)
+    return cast(Callable[Arguments, Result], chosen)
+
+
 @cache
-def _digest() -> str:
-    """A digest of all sources of this folder: a change in one makes all of them compile again."""
-    sources = sorted(Path(__file__).parent.glob("*.py"))
-    return hashlib.sha256(b"".join(path.read_bytes() for path in sources)).hexdigest()
+def _digest(folder: Path) -> str:
+    """A digest of all kernels of a folder and of this one: a change in one makes all of them compile again."""
+    sources = [path.read_bytes() for path in sorted({*folder.glob("*.py"), *HERE.glob("*.py")})]
+    return hashlib.sha256(
+        b"".join(source for source in sources if b"numba" in source or b".compiled " in source)
+    ).hexdigest()
+
+
+class _Teller(event.Listener):
+    """Says once, on the log `featavg`, why an answer takes so long."""
+
+    has_told = False
+
+    def on_start(self, event: Any) -> None:
+        if event.data["dispatcher"].py_func.__module__.startswith("featavg.") and not self.has_told:
+            self.has_told = True
+            logging.getLogger("featavg").info("compiling, once on this machine: about a minute")
+
+    def on_end(self, event: Any) -> None:
+        """Nothing is said then."""
+
+
+events: Any = event
+events.register("numba:compile", _Teller())

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from featavg.arrays import Ints
-from featavg.robustness.proof.compiled import kernel
+from featavg.robustness.proof.compiled import inner
 from featavg.robustness.proof.format import Floats
 
 
@@ -45,7 +45,7 @@ class Halfspace(NamedTuple):
     terms: int  # entries of θ that count
 
 
-@kernel
+@inner
 def new_desk(neurons: int, coordinates: int, box: int) -> Desk:
     """Scratch arrays for that many neurons and coordinates; `box` is 0 where there is none."""
     return Desk(

@@ -5,7 +5,8 @@ A tree of branches z_j <= 0 and z_j >= 0; every leaf has λ >= 0 and θ. With a 
     a_j ReLU(z_j) >= θ_j z_j    where z_j >= 0 if θ_j <= a_j,  where z_j <= 0 if θ_j >= 0,  anywhere if 0 <= θ_j <= a_j,
 
 so that G >= ⟨h,x⟩ + θ·b + c with h = Wᵀθ: > 0 in the whole box if Σ_i min(h_i low_i, h_i high_i) + θ·b + c > 0.
-Without a box h must be exactly 0. Nothing here is rounded. (Probabilities have no rows, and no such certificate.)
+Without a box h must be exactly 0. Nothing here is rounded. Probabilities have no rows, but the largest output of a
+group of n is its logsumexp up to log n: it is reached only where one of its outputs is by f_r + log n (`in_rows`).
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ import numpy as np
 
 from featavg.arrays import Bools
 from featavg.errors import InputError
-from featavg.robustness.proof.format import Problem
+from featavg.robustness.proof.format import Decision, Problem
 from featavg.robustness.proof.regions import rivals, rows
 
 Rationals = Mapping[int, Fraction]
@@ -58,24 +59,37 @@ def infinite(problem: Problem, certificates: Sequence[Emptiness]) -> Bools:
     >>> infinite(problem, [Emptiness(1, 0, Leaf({0: Fraction(1)}, {}))])
     array([ True])
     """
-    outputs = len(problem.neurons.constants)
     proved = {(each.label, each.rival) for each in certificates if proves_empty(problem, each)}
     result = np.zeros(len(problem.labels), dtype=np.bool_)
     for i, label in enumerate(problem.labels.tolist()):
-        these = rivals(problem.decision, label, outputs).tolist()
+        these = rivals(in_rows(problem, label).decision, label, len(problem.neurons.constants)).tolist()
         if problem.target is not None:
-            these = [rival for rival in these if rival == problem.target[i]]
-            result[i] = bool(these) and (label, these[0]) in proved
-        else:
-            result[i] = all((label, rival) in proved for rival in these)
+            group = problem.decision.class_of if problem.decision.kind == "probabilities" else range(max(these) + 1)
+            these = [rival for rival in these if group[rival] == problem.target[i]]
+        result[i] = bool(these or problem.target is None) and all((label, rival) in proved for rival in these)
     return result
+
+
+def in_rows(problem: Problem, label: int) -> Problem:
+    """The problem itself; for probabilities one by maximum that is fooled wherever it is: f_r + log n, rounded up."""
+    if problem.decision.kind != "probabilities":
+        return problem
+    class_of, constants = problem.decision.class_of, problem.neurons.constants
+    members = (class_of[:, None] == class_of).sum(axis=1)
+    # Twice the next float: one for the logarithm, one for the sum.
+    raised = np.nextafter(constants + np.nextafter(np.nextafter(np.log(members), np.inf), np.inf), np.inf)
+    raised = np.where((class_of == label) | (members == 1), constants, raised)
+    return problem._replace(
+        neurons=problem.neurons._replace(constants=raised), decision=Decision("maximum", class_of), target=None
+    )
 
 
 def proves_empty(problem: Problem, certificate: Emptiness) -> bool:
     """Whether all leaves of a certificate hold; every branch has both its sides by construction."""
     outputs = len(problem.neurons.constants)
     label, rival, tree = certificate
-    if problem.decision.kind == "probabilities" or rival not in rivals(problem.decision, label, outputs):
+    problem = in_rows(problem, label)
+    if rival not in rivals(problem.decision, label, outputs):
         return False
     exact = ExactRows(problem, rows(problem.decision, label, rival, outputs).tolist())
     waiting: list[tuple[Branch | Leaf, dict[int, int]]] = [(tree, {})]

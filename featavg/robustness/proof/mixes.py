@@ -21,13 +21,28 @@ from featavg.robustness.proof.arithmetic import (
     up,
 )
 from featavg.robustness.proof.cases import Cases
-from featavg.robustness.proof.compiled import borrowing, kernel
+from featavg.robustness.proof.compiled import borrowing, by_mark, inner
 from featavg.robustness.proof.desk import Desk
 from featavg.robustness.proof.format import Floats
 from featavg.robustness.proof.pools import ELEMENTARY, Average, Ball, Products, Rows, excess
 
 # Weights of the own outputs outside this range are refused, so that their shares are normal numbers.
 SMALLEST_SHARE, LARGEST_SUM = 2.0**-400, 2.0**400
+
+
+def _rows_combined(
+    cases: Cases, rows: Rows, mix: Floats, ball: Ball, products: Products, low: Floats, high: Floats, desk: Desk
+) -> tuple[bool, float]:
+    return mixed_rows(rows, mix, desk.slope, desk.spread)
+
+
+def _pools_combined(
+    cases: Cases, rows: Rows, mix: Floats, ball: Ball, products: Products, low: Floats, high: Floats, desk: Desk
+) -> tuple[bool, float]:
+    return pooled(rows, mix, ball, products, low, high, desk.slope, desk.spread)
+
+
+combined = by_mark(0, "pools", _rows_combined, _pools_combined)
 
 
 @borrowing
@@ -50,10 +65,7 @@ def mixed(
         cases.constant_spread[first:last],
         cases.role[first:last],
     )
-    if cases.pooled:
-        valid, constant = pooled(rows, mix, ball, products, low, high, desk.slope, desk.spread)
-    else:
-        valid, constant = mixed_rows(rows, mix, desk.slope, desk.spread)
+    valid, constant = combined(cases, rows, mix, ball, products, low, high, desk)
     for j in range(len(desk.slope)):
         valid = valid and abs(desk.slope[j]) + desk.spread[j] < np.inf
     return valid, constant
@@ -83,7 +95,7 @@ def _add_multiple(total: float, doubt: float, factor: float, value: float, sprea
     return s, up(up(doubt + more) + 4.0 * TINY)
 
 
-@kernel
+@inner
 def pooled(
     rows: Rows, mix: Floats, ball: Ball, products: Products, low: Floats, high: Floats, slope: Floats, spread: Floats
 ) -> tuple[bool, float]:
@@ -109,7 +121,7 @@ def pooled(
     return True, down(down(constant + entropy) - beyond)
 
 
-@kernel
+@inner
 def _own_average(rows: Rows, mix: Floats, whole: float) -> tuple[float, Average]:
     """The entropy of p = mix/Σ mix over the own group, rounded down, and Σ p_o f_o.
 
@@ -137,7 +149,7 @@ def _own_average(rows: Rows, mix: Floats, whole: float) -> tuple[float, Average]
     return down(entropy - up(share * size)), Average(average, doubt, constant, bound)
 
 
-@kernel
+@inner
 def _rival_average(rows: Rows, mix: Floats) -> Average:
     """Σ q_r f_r over the rival's outputs, q = mix."""
     neurons, share = rows.slope.shape[1], gamma(len(mix) + 2.0)

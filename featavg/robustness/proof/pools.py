@@ -27,7 +27,7 @@ import numpy as np
 
 from featavg.arrays import Array, Ints
 from featavg.robustness.proof.arithmetic import TINY, U, down, gamma, product_up, up
-from featavg.robustness.proof.compiled import kernel
+from featavg.robustness.proof.compiled import borrowing, inner, kernel
 from featavg.robustness.proof.format import Floats
 from featavg.robustness.proof.intervals import relaxation_offset
 
@@ -106,7 +106,7 @@ def excess(rows: Rows, average: Average, ball: Ball, products: Products, low: Ar
     return up(top + up(math.log(least) + ELEMENTARY * (1.0 + abs(math.log(least)))))
 
 
-@kernel
+@inner
 def spreads_of(rows: Rows, average: Average, ball: Ball, sizes: Array, low: Array, high: Array) -> Spreads:
     """e_r, ceiling_r and tilt_r of the rival's outputs, one after the other."""
     count, at = 0, 0
@@ -127,7 +127,7 @@ def spreads_of(rows: Rows, average: Average, ball: Ball, sizes: Array, low: Arra
     return spreads
 
 
-@kernel
+@inner
 def tilted(
     rows: Rows, o: int, average: Average, ball: Ball, low: Array, high: Array, tilt: Array
 ) -> tuple[float, float]:
@@ -157,7 +157,7 @@ def tilted(
     return up(level + up(doubt + len(low) * 4.0 * TINY)), ceiling
 
 
-@kernel
+@inner
 def added_up(
     mass: Array, spreads: Spreads, bend: Array, inner: Array, share: float, radius: float, products: Products
 ) -> float:
@@ -186,7 +186,7 @@ def added_up(
     return up(whole * grown + up(up(drift * radius) + up(eigenvalue * up(radius * radius))) * (1.0 + 8.0 * U))
 
 
-@kernel
+@inner
 def perron(bend: Array, inner: Array, size: Array, share: float) -> float:
     """max_r (Mx)_r/x_r for M_rs = bend_r bend_s(|⟨v_r,v_s⟩| + share·T_r T_s); x > 0 is found by the power method."""
     count = len(bend)
@@ -207,7 +207,7 @@ def perron(bend: Array, inner: Array, size: Array, share: float) -> float:
     return up(most * (1.0 + gamma(count + 16.0)) + count * TINY)
 
 
-@kernel
+@borrowing
 def curvature(most: float) -> float:
     """C(U) = ½ + U/6 + U²/24 + ... rounded up; the terms from U²/24 on shrink at least by U/5 each."""
     if most <= 1.0:
@@ -215,13 +215,13 @@ def curvature(most: float) -> float:
     return up(up(exponential(most) - 1.0 - most) / (most * most)) * (1.0 + 8.0 * U)
 
 
-@kernel
+@borrowing
 def exponential(value: float) -> float:
     """At least exp(value); ∞ beyond what floats hold."""
     return math.exp(value) * (1.0 + ELEMENTARY) + TINY if value < 700.0 else np.inf
 
 
-@kernel
+@borrowing
 def lifted(offset: float, length: float) -> tuple[float, float]:
     """s and a number below 2sβ − s²‖h‖²: of points with ⟨h,δ⟩ + β <= 0, ‖δ + s h‖² <= ‖δ‖² − 2sβ + s²‖h‖², any s >= 0.
 

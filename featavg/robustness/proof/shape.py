@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from featavg.arrays import Bools, Ints
-from featavg.robustness.proof.compiled import borrowing, kernel
+from featavg.robustness.proof.compiled import NONE, borrowing, kernel
 from featavg.robustness.proof.format import Proofs
 
 
@@ -36,7 +36,7 @@ def _depth(proofs: Proofs, tree: int, neurons: int, path: Path) -> int:
     first, last = proofs.first_node[tree], proofs.first_node[tree + 1]
     if first == last or proofs.depth[first] != 0 or proofs.neuron[first] != -1 or proofs.side[first] != 0:
         return -1
-    deepest, current = 0, 0
+    deepest, current = NONE, NONE
     for node in range(first + 1, last):
         depth = proofs.depth[node]
         if not 1 <= depth <= current + 1 or not 0 <= proofs.neuron[node] < neurons or abs(proofs.side[node]) != 1:
@@ -56,7 +56,7 @@ def _depth(proofs: Proofs, tree: int, neurons: int, path: Path) -> int:
         path.node[depth] = node
         current = depth
         deepest = max(deepest, current)
-    return deepest if _closed(path, 1, current) else -1
+    return deepest if _closed(path, NONE + 1, current) else -1
 
 
 @borrowing

@@ -22,7 +22,7 @@ from featavg.arrays import Ints
 from featavg.robustness.proof.arithmetic import TINY, U, difference_down, up
 from featavg.robustness.proof.caps import cap, within_box
 from featavg.robustness.proof.cases import Cases
-from featavg.robustness.proof.compiled import borrowing, kernel
+from featavg.robustness.proof.compiled import borrowing, by_mark, kernel
 from featavg.robustness.proof.desk import Desk, Halfspace, new_desk
 from featavg.robustness.proof.format import Floats, Proofs
 from featavg.robustness.proof.frames import Centers, Frame
@@ -205,9 +205,21 @@ def _apply(
         cap(frame, desk, halfspace, reach, low, high)
         if nowhere(low, high):
             stack.proved[depth] = reach
-        elif cases.pooled:
-            _recenter(products, desk, halfspace, depth, stack)
+        else:
+            _recentered(cases, products, desk, halfspace, depth, stack)
     return True
+
+
+def _left_alone(cases: Cases, products: Products, desk: Desk, halfspace: Halfspace, depth: int, stack: Stack) -> None:
+    return None
+
+
+def _moved(cases: Cases, products: Products, desk: Desk, halfspace: Halfspace, depth: int, stack: Stack) -> None:
+    _recenter(products, desk, halfspace, depth, stack)
+
+
+# Only summed probabilities need the ball.
+_recentered = by_mark(0, "pools", _left_alone, _moved)
 
 
 @borrowing

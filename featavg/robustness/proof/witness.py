@@ -12,7 +12,7 @@ from featavg.errors import InputError
 from featavg.robustness.proof.arithmetic import TINY, U, down, gamma, norms_up, two_product, two_sum, up
 from featavg.robustness.proof.cases import Cases, cases
 from featavg.robustness.proof.checker import SPARE, require_sound
-from featavg.robustness.proof.compiled import kernel
+from featavg.robustness.proof.compiled import by_mark, inner, kernel
 from featavg.robustness.proof.format import Floats, Problem
 from featavg.robustness.proof.frames import Centers, centers, fine_centers, scale_neurons
 from featavg.robustness.proof.pools import ELEMENTARY
@@ -98,20 +98,23 @@ def _any_reached(regions: Cases, z: Centers, points: Ints, these: Ints, wanted: 
     return result
 
 
-@kernel
-def _reached(regions: Cases, case: int, z: Centers, point: int) -> bool:
-    """All rows certainly <= 0; for probabilities logsumexp_own f <= logsumexp_rival f."""
-    first, last = regions.first_row[case], regions.first_row[case + 1]
-    if regions.pooled:
-        return _outweighed(regions, first, last, z, point)
-    for row in range(first, last):
+def _all_closed(regions: Cases, case: int, z: Centers, point: int) -> bool:
+    for row in range(regions.first_row[case], regions.first_row[case + 1]):
         _, most = row_range(regions, row, z, point)
         if not most <= 0.0:
             return False
     return True
 
 
-@kernel
+def _has_less(regions: Cases, case: int, z: Centers, point: int) -> bool:
+    return _outweighed(regions, regions.first_row[case], regions.first_row[case + 1], z, point)
+
+
+# All rows certainly <= 0; for probabilities logsumexp_own f <= logsumexp_rival f.
+_reached = by_mark(0, "pools", _all_closed, _has_less)
+
+
+@inner
 def _outweighed(regions: Cases, first: int, last: int, z: Centers, point: int) -> bool:
     """Σ_own exp(f⁺ − M) <= Σ_rival exp(f⁻ − M), M the rival's largest output; both sums outward."""
     least, most = np.zeros(last - first), np.zeros(last - first)
@@ -133,7 +136,7 @@ def _outweighed(regions: Cases, first: int, last: int, z: Centers, point: int) -
     return own <= other
 
 
-@kernel
+@inner
 def _dominated(least: Floats, most: Floats, role: Ints) -> bool:
     """Each own output has a rival's output of its own that is no smaller: ties are decided without exponentials."""
     taken = np.zeros(len(role), dtype=np.bool_)
@@ -150,7 +153,7 @@ def _dominated(least: Floats, most: Floats, role: Ints) -> bool:
     return True
 
 
-@kernel
+@inner
 def row_range(regions: Cases, row: int, z: Centers, point: int) -> tuple[float, float]:
     """Σ_j a_j ReLU(z_j) + c, outward: products in double-double, a neuron of unknown sign anywhere between its ends.
 

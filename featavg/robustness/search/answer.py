@@ -94,7 +94,7 @@ def confirm(
     if problem.decision.kind != "probabilities":
         weak = proposal.known & ~is_exact(lower, upper) & (upper > (1.0 + EXACT) * proposal.radius)
         find_inside(proposal.task, problem, np.flatnonzero(weak), upper, witness)
-    certificates = find_emptiness(problem, np.isinf(upper))
+    certificates = find_emptiness(problem, np.isinf(upper) & ~is_settled(lower, upper, within))
     lower = np.where(infinite(problem, certificates), np.inf, lower) if certificates else lower
     settled = is_settled(lower, upper, within)
     ended = [_why(*line) for line in zip(settled, upper, proposal.known, proposal.ended, strict=True)]

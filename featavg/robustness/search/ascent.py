@@ -11,10 +11,10 @@ from __future__ import annotations
 import numpy as np
 
 from featavg.arrays import Array
-from featavg.robustness.search.compiled import kernel
+from featavg.robustness.proof.compiled import NOWHERE, borrowing
 from featavg.robustness.search.halfspaces import most_taken, settle
 from featavg.robustness.search.places import Axes, Pieces, Place
-from featavg.robustness.search.products import add_multiple, dot
+from featavg.robustness.search.products import add_multiple, copy, dot
 
 MOST_STEPS, MOST_TRIALS = 30, 12
 # A derivative counts as 0 below this share of the terms that it is made of.
@@ -29,7 +29,7 @@ FARTHEST = 4.0
 INDEPENDENT = 1e-13
 
 
-@kernel
+@borrowing
 def ascend(place: Place, pieces: Pieces, count: int, price: float, axes: Axes) -> tuple[int, bool]:
     """Raise the dual over the first `count` pieces to its maximum; how many are left, and whether the box is empty."""
     multiplier, change, before = pieces.multiplier, pieces.response, np.inf
@@ -45,7 +45,7 @@ def ascend(place: Place, pieces: Pieces, count: int, price: float, axes: Axes) -
         respond(pieces, count, axes)
         combine(pieces, change, count, axes.change)
         slope = limit = 0.0
-        dropped = -1
+        dropped = NOWHERE
         for k in range(count):
             slope += change[k] * pieces.forward[k]
             if change[k] < 0.0 and (dropped < 0 or multiplier[k] < -limit * change[k]):
@@ -63,7 +63,7 @@ def ascend(place: Place, pieces: Pieces, count: int, price: float, axes: Axes) -
     return count, False
 
 
-@kernel
+@borrowing
 def combine(pieces: Pieces, factors: Array, count: int, out: Array) -> None:
     """Σ_k factor_k h_k."""
     out[:] = 0.0
@@ -71,7 +71,7 @@ def combine(pieces: Pieces, factors: Array, count: int, out: Array) -> None:
         add_multiple(factors[k], pieces.normal[pieces.order[k]], out)
 
 
-@kernel
+@borrowing
 def is_empty(place: Place, pieces: Pieces, count: int, axes: Axes) -> bool:
     """Whether the half-space of the multipliers misses the box."""
     beta = weight = 0.0
@@ -81,7 +81,7 @@ def is_empty(place: Place, pieces: Pieces, count: int, axes: Axes) -> bool:
     return beta > most_taken(axes.normal, place.low, place.high, 1e-15 * weight) + 1e-13 * beta
 
 
-@kernel
+@borrowing
 def slopes(pieces: Pieces, count: int, axes: Axes, price: float) -> float:
     """Derivatives by the multipliers; the largest in units of what rounding leaves of it."""
     most = 0.0
@@ -95,7 +95,7 @@ def slopes(pieces: Pieces, count: int, axes: Axes, price: float) -> float:
     return most
 
 
-@kernel
+@borrowing
 def respond(pieces: Pieces, count: int, axes: Axes) -> None:
     """Newton's step K du = slopes, K = BBᵀ: row k of B is h_k over the free axes, and one entry for those held.
 
@@ -125,11 +125,11 @@ def respond(pieces: Pieces, count: int, axes: Axes) -> None:
         change[k] = value / factor[k, k]
 
 
-@kernel
+@borrowing
 def along(place: Place, price: float, axes: Axes, slope: float, limit: float) -> float:
     """A step in (0, limit] along the change of h at which the dual's slope is nearly 0, or `limit` if it rises on."""
     start, change, normal = axes.start, axes.change, axes.normal
-    start[:] = normal
+    copy(normal, start)
     constant, most, scale = slope - dot(change, axes.delta), 0.0, 0.0
     for i in range(normal.size):
         most, scale = max(most, abs(change[i])), max(scale, abs(start[i]))
@@ -162,7 +162,7 @@ def along(place: Place, price: float, axes: Axes, slope: float, limit: float) ->
     return good if good > 0.0 else below + 0.5 * (above - below)
 
 
-@kernel
+@borrowing
 def leave(pieces: Pieces, position: int, count: int) -> None:
     """Take one piece out of the active ones; its slot goes behind them."""
     slot = pieces.order[position]

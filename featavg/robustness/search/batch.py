@@ -7,10 +7,10 @@ from typing import NamedTuple
 import numpy as np
 
 from featavg.arrays import Array, Ints
+from featavg.robustness.proof.compiled import Mark, borrowing, by_mark, entry
 from featavg.robustness.proof.format import Floats
 from featavg.robustness.proof.pools import Products
 from featavg.robustness.search.branch import DONE, FULL, PAUSED, Stack, fits, grow, plant
-from featavg.robustness.search.compiled import borrowing
 from featavg.robustness.search.explore import Aim, reach_of
 from featavg.robustness.search.pairs import Pairs
 from featavg.robustness.search.places import Bench, Incumbent, Place, Space
@@ -44,6 +44,7 @@ class Points(NamedTuple):
 class Desk(NamedTuple):
     """Room to work in that all points share."""
 
+    pools: Mark  # present for summed probabilities
     bench: Bench
     stack: Stack
     incumbent: Incumbent
@@ -63,7 +64,7 @@ class Desk(NamedTuple):
     slack: Array  # (neuron,)
 
 
-@borrowing
+@entry
 def measure_rows(space: Space, points: Points, pairs: Pairs, point: int, pair: int, desk: Desk) -> None:
     """Write constants, size and rate of a rival's rows in the units of the point."""
     start = points.start[point]
@@ -100,6 +101,7 @@ def place_of(space: Space, points: Points, pairs: Pairs, point: int, pair: int, 
         points.low[point],
         points.high[point],
         space.euclidean,
+        desk.pools,
         outputs,
         levels,
         role,
@@ -121,11 +123,7 @@ def units_of(points: Points, pairs: Pairs, point: int, pair: int, desk: Desk) ->
 place_inside, units_inside = borrowing(place_of), borrowing(units_of)
 
 
-@borrowing
-def is_fooled(place: Place) -> bool:
-    """Whether the point itself is fooled, rounding apart."""
-    if place.role.size > 0:
-        return margin(place, place.start) <= 0.0
+def _has_all_rows_closed(place: Place) -> bool:
     for i in range(place.constants.size):
         value = place.constants[i]
         for j in range(place.start.size):
@@ -133,6 +131,26 @@ def is_fooled(place: Place) -> bool:
         if value > 0.0:
             return False
     return True
+
+
+def _has_no_margin(place: Place) -> bool:
+    return margin(place, place.start) <= 0.0
+
+
+# Whether the point itself is fooled, rounding apart.
+is_fooled = by_mark(0, "pools", _has_all_rows_closed, _has_no_margin)
+
+
+def _polish_patterns(space: Space, place: Place, guess: Array, incumbent: Incumbent, desk: Desk) -> None:
+    for z in (place.start, guess, desk.wide):
+        polish(space, place, desk.narrow, desk.wide, z, incumbent, desk.bench)
+
+
+def _walk_from(space: Space, place: Place, guess: Array, incumbent: Incumbent, desk: Desk) -> None:
+    walk(space, place, guess, incumbent, desk.bench)
+
+
+approach = by_mark(1, "pools", _polish_patterns, _walk_from)
 
 
 @borrowing
@@ -151,11 +169,7 @@ def first_incumbent(space: Space, points: Points, pairs: Pairs, point: int, desk
             incumbent.theta[:] = 0.0
             incumbent.delta[:] = 0.0
             return
-        if place.role.size > 0:
-            walk(space, place, points.guess[point], incumbent, desk.bench)
-            continue
-        for guess in (place.start, points.guess[point], desk.wide):
-            polish(space, place, desk.narrow, desk.wide, guess, incumbent, desk.bench)
+        approach(space, place, points.guess[point], incumbent, desk)
 
 
 @borrowing
@@ -182,7 +196,7 @@ def close_point(
     return DONE if lower >= reach_of(aim, incumbent) or incumbent.radius[0] <= aim.enough else PAUSED
 
 
-@borrowing
+@entry
 def close_points(
     space: Space, points: Points, pairs: Pairs, gap: float, tape: Tape, desk: Desk, nodes: int, first: int, last: int
 ) -> int:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from featavg.arrays import Array, Ints
-from featavg.robustness.search.compiled import borrowing
+from featavg.robustness.proof.compiled import borrowing, entry
 from featavg.robustness.search.explore import MOST_CUTS, STUCK, Aim, explore, reach_of
 from featavg.robustness.search.places import Bench, Incumbent, Node, Place, Space
 from featavg.robustness.search.products import copy
@@ -27,7 +27,8 @@ class Stack(NamedTuple):
     floor: Array
     ceiling: Array
     guess: Array
-    bound: Array  # (level, 1)
+    bound: Array  # (level, 2)
+    middle: Array  # (level, neuron)
     depth: Ints  # (level,)
     neuron: Ints
     side: Ints
@@ -55,7 +56,7 @@ def stack_for(levels: int, neurons: int) -> Stack:
     lines: list[Any] = [np.zeros((levels, neurons)) for _ in range(5)]
     marks: list[Any] = [np.zeros(levels, dtype=np.int64) for _ in range(3)]
     ends: list[Any] = [np.zeros(levels), np.zeros(1, dtype=np.int64), np.array([np.inf])]
-    parts: list[Any] = [*lines, np.zeros((levels, 1)), *marks, *ends]
+    parts: list[Any] = [*lines, np.zeros((levels, 2)), np.zeros((levels, neurons)), *marks, *ends]
     return Stack(*parts)
 
 
@@ -74,19 +75,20 @@ def write_top(tape: Tape, stack: Stack, level: int, units: Units) -> None:
     write_node(tape, stack.depth[level], neuron, stack.side[level], threshold)
 
 
-@borrowing
+@entry
 def plant(stack: Stack, place: Place) -> None:
     """Begin a tree: a root about which nothing is known."""
     stack.low[0], stack.high[0] = -np.inf, np.inf
     stack.floor[0], stack.ceiling[0] = -np.inf, np.inf
     copy(place.start, stack.guess[0])
+    copy(place.start, stack.middle[0])
     stack.bound[0] = 0.0
     stack.depth[0], stack.neuron[0], stack.side[0], stack.threshold[0] = 0, -1, 0, 0.0
     stack.height[0] = 1
     stack.stuck[0] = np.inf
 
 
-@borrowing
+@entry
 def grow(
     space: Space,
     place: Place,
@@ -107,8 +109,9 @@ def grow(
             return FULL
         write_top(tape, stack, top, units)
         node = Node(
-            stack.low[top], stack.high[top], stack.floor[top], stack.ceiling[top], stack.guess[top], stack.bound[top]
-        )
+            stack.low[top], stack.high[top], stack.floor[top], stack.ceiling[top], stack.guess[top], stack.bound[top],
+            stack.middle[top],
+        )  # fmt: skip
         if node.bound[0] >= reach_of(aim, incumbent):
             stack.height[0] = top
             continue
@@ -125,7 +128,7 @@ def grow(
 @borrowing
 def divide(stack: Stack, top: int, neuron: int, threshold: float) -> None:
     """Put both signs of a neuron in the place of a node; the one in which its nearest point lies comes first."""
-    for lines in (stack.low, stack.high, stack.floor, stack.ceiling, stack.guess):
+    for lines in (stack.low, stack.high, stack.floor, stack.ceiling, stack.guess, stack.middle):
         copy(lines[top], lines[top + 1])
     copy(stack.bound[top], stack.bound[top + 1])
     first = 1 if stack.guess[top, neuron] > threshold else -1
@@ -139,7 +142,7 @@ def divide(stack: Stack, top: int, neuron: int, threshold: float) -> None:
     stack.height[0] = top + 2
 
 
-@borrowing
+@entry
 def abandon(stack: Stack, tape: Tape, units: Units) -> None:
     """Write the nodes that wait as leaves without cuts, which makes the tree whole."""
     for level in range(stack.height[0] - 1, -1, -1):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from featavg.arrays import Array
-from featavg.robustness.search.compiled import borrowing
+from featavg.robustness.proof.compiled import borrowing
 from featavg.robustness.search.places import DISTANCE, LENGTH, Place, Solution, Space
 
 # Intervals that miss each other by less than this share of the ball's width may still meet.

@@ -9,15 +9,15 @@ import numpy as np
 
 from featavg.arrays import Array
 from featavg.robustness.proof.caps import lean_of, multiplier
+from featavg.robustness.proof.compiled import borrowing
 from featavg.robustness.proof.support import ball_in_box, l2_support, linf_multiplier, linf_support
 from featavg.robustness.search.caps import ROUNDING
-from featavg.robustness.search.compiled import kernel
 from featavg.robustness.search.in_box import combined
 from featavg.robustness.search.places import BETA, Axes, Node, Place, Relaxed, Solution, Space
-from featavg.robustness.search.products import dot
+from featavg.robustness.search.products import copy, dot
 
 
-@kernel
+@borrowing
 def within_box(space: Space, place: Place, reach: float, axes: Axes, low: Array, high: Array) -> None:
     """Intersect with the range of z over ball and box."""
     ball_in_box(reach, place.low, place.high, axes.least, axes.most)
@@ -35,7 +35,7 @@ def within_box(space: Space, place: Place, reach: float, axes: Axes, low: Array,
         high[j] = min(high[j], place.start[j] + rise)
 
 
-@kernel
+@borrowing
 def within_cube(
     space: Space, place: Place, solution: Solution, reach: float, axes: Axes, low: Array, high: Array
 ) -> bool:
@@ -66,7 +66,7 @@ def within_cube(
     return empty
 
 
-@kernel
+@borrowing
 def best_in_cube(
     space: Space, place: Place, node: Node, relaxed: Relaxed, solution: Solution, reach: float, axes: Axes
 ) -> int:
@@ -75,7 +75,7 @@ def best_in_cube(
     As `best_branch`: in a child the chord of neuron j is gone; θ_j stays, or goes to 0 (off) or a_j (on).
     """
     combined(space, solution.theta, axes)
-    axes.start[:] = axes.normal
+    copy(axes.normal, axes.start)
     chosen, most, now = -1, -1.0, worth(place, solution.numbers[BETA], reach, axes)
     missing = max(-now, 1e-300)
     for j in range(place.start.size):
@@ -88,7 +88,7 @@ def best_in_cube(
         if below == 0.0:
             continue
         base, score = solution.numbers[BETA] - below * relaxed.lift[j], 1.0
-        axes.normal[:] = axes.start
+        copy(axes.start, axes.normal)
         stay = worth(place, base, reach, axes)
         for side in range(2):
             change = (below + above if side == 1 else 0.0) - solution.theta[j]
@@ -101,7 +101,7 @@ def best_in_cube(
     return chosen
 
 
-@kernel
+@borrowing
 def worth(place: Place, beta: float, reach: float, axes: Axes) -> float:
     """The least ⟨h,δ⟩ + β in ball and box, over ‖h‖₁: 0 and more where nothing is left."""
     taken = size = 0.0

@@ -1,4 +1,7 @@
-"""Certificates of infinite radii: a float linear program says which inequalities are tight, rationals solve them."""
+"""Certificates of infinite radii: a float linear program says which inequalities are tight, rationals solve them.
+
+Where floats mislead, small networks are decided in rationals alone.
+"""
 
 from __future__ import annotations
 
@@ -12,26 +15,33 @@ from scipy.optimize import linprog
 from featavg.arrays import Bools
 from featavg.robustness.proof.format import Floats, Problem
 from featavg.robustness.proof.frames import scale_neurons
-from featavg.robustness.proof.infinity import Branch, Emptiness, ExactRows, Leaf
+from featavg.robustness.proof.infinity import Branch, Emptiness, ExactRows, Leaf, in_rows
 from featavg.robustness.proof.regions import rivals, rows
+from featavg.robustness.search.rational_program import feasible
 
 Sides = dict[int, int]  # −1 off, +1 on, by neuron
 # Multipliers this close to a bound, relative to the largest, are taken to be at it; the first that works is kept.
 TIGHT = (1e-9, 1e-12, 1e-6)
 # Bounds of θ, as a multiple of the largest coefficient: a solution may be multiplied by any positive number.
 WIDE = 1e3
+# Neurons, axes and rows of a network that is small.
+SMALL = 20
 
 
 def find_emptiness(problem: Problem, wanted: Bools, seconds: float = 1.0) -> list[Emptiness]:
-    """Certificates for the rivals of the labels that wanted points have, as far as they are found in time."""
+    """Certificates for the rivals of the labels that wanted points have, as far as they are found in time per label.
+
+    Without a target all rivals of a label are needed, so that the first one without a certificate ends the search.
+    """
     found: list[Emptiness] = []
-    if problem.decision.kind == "probabilities":
-        return found
     for label in np.unique(problem.labels[wanted]).tolist():
-        for rival in rivals(problem.decision, label, len(problem.neurons.constants)).tolist():
-            tree = _Finder(problem, label, rival, time.process_time() + seconds).tree({})
+        seen, deadline = in_rows(problem, label), time.process_time() + seconds
+        for rival in rivals(seen.decision, label, len(problem.neurons.constants)).tolist():
+            tree = _Finder(seen, label, rival, deadline).tree({})
             if tree is not None:
                 found.append(Emptiness(label, rival, tree))
+            elif problem.target is None:
+                break
     return found
 
 
@@ -58,6 +68,7 @@ class _Finder:
         axes = problem.x.shape[1]
         self.low = np.full(axes, -np.inf) if problem.low is None else problem.low
         self.high = np.full(axes, np.inf) if problem.high is None else problem.high
+        self.is_small = len(self.slopes) + sum(problem.neurons.weights.shape) <= SMALL
         self.usable = all(np.isfinite(a).all() for a in (self.slopes, self.scaled.biases, self.constants))
 
     def tree(self, sides: Sides) -> Branch | Leaf | None:
@@ -84,7 +95,7 @@ class _Finder:
                 leaf = self.exactly(sketch, sides, tight)
                 if leaf is not None and self.exact.holds(leaf, sides):
                     return leaf
-        return None
+        return self.in_rationals(sides) if self.is_small else None
 
     def sketch(self, sides: Sides) -> Sketch | None:
         """Largest θ·b + λ·c + Σ_i min(h_i low_i, h_i high_i), in floats, over multipliers of bounded size.
@@ -110,6 +121,47 @@ class _Finder:
             return None
         theta = found.x[count : count + neurons]
         return Sketch(found.x[:count], theta, weights.T @ theta)
+
+    def in_rationals(self, sides: Sides) -> Leaf | None:
+        """λ, θ and h = p − n, with p_i, n_i >= 0 only where low_i, high_i are finite, and a bound of 1.
+
+        θ_j <= a_j means a slack s_j >= 0 with θ_j + s_j = a_j = Σ_i λ_i A_ij, on a neuron that may be on; θ_j is
+        a_j − s_j where it may be negative, and a variable >= 0 elsewhere.
+        """
+        exact, zero, one = self.exact, Fraction(0), Fraction(1)
+        # One column per variable: what it adds to h, to the bound, and to θ + s − a of neurons that may be both.
+        both = [j for j in range(exact.neurons) if sides.get(j, 0) == 0]
+        on = [j for j in range(exact.neurons) if sides.get(j, 0) > 0]
+        weights = [_rationals(exact.weights[j]) for j in range(exact.neurons)]
+
+        def column(theta: dict[int, Fraction], bound: Fraction, slack: dict[int, Fraction]) -> list[Fraction]:
+            normal = [sum((v * weights[j][i] for j, v in theta.items()), start=zero) for i in range(exact.axes)]
+            total = bound + sum((v * exact.biases[j] for j, v in theta.items()), start=zero)
+            return [*normal, total, *(slack.get(j, zero) for j in both)]
+
+        columns = [
+            column({j: row[j] for j in on}, c, {j: -row[j] for j in both})
+            for row, c in zip(exact.rows, exact.constants, strict=True)
+        ]
+        columns += [
+            column({j: -one}, zero, {}) if j in on else column({j: one}, zero, {j: one}) for j in range(exact.neurons)
+        ]
+        columns += [column({}, zero, {j: one}) for j in both]
+        for sign, ends in ((-1, exact.low), (1, exact.high)):
+            for i, end in enumerate(ends):
+                if end is not None:
+                    columns.append(column({}, -sign * end, {}))
+                    columns[-1][i] = Fraction(sign)
+        target = [zero] * exact.axes + [one] + [zero] * len(both)
+        found = feasible([list(row) for row in zip(*columns, strict=True)], target)
+        if found is None:
+            return None
+        mix = {i: v for i, v in enumerate(found[: len(exact.rows)]) if v}
+        theta = dict(enumerate(found[len(exact.rows) : len(exact.rows) + exact.neurons]))
+        for j in on:
+            theta[j] = sum((v * exact.rows[i][j] for i, v in mix.items()), start=zero) - theta[j]
+        leaf = Leaf(mix, {j: v for j, v in theta.items() if v})
+        return leaf if exact.holds(leaf, sides) else None
 
     def exactly(self, sketch: Sketch, sides: Sides, tight: float) -> Leaf | None:
         """Solve Wᵀθ = 0, on the axes where the sketch says so, with all tight bounds as equations.

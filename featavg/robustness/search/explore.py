@@ -7,12 +7,23 @@ from typing import NamedTuple
 import numpy as np
 
 from featavg.arrays import Array
+from featavg.robustness.proof.compiled import borrowing, by_mark, entry
 from featavg.robustness.search.caps import within_ball
-from featavg.robustness.search.compiled import borrowing
 from featavg.robustness.search.norms import capped, enclosed, lowest, most_promising, nearest
-from featavg.robustness.search.places import DISTANCE, Bench, Incumbent, Node, Place, Relaxed, Solution, Space
+from featavg.robustness.search.places import (
+    BETA,
+    DISTANCE,
+    Axes,
+    Bench,
+    Incumbent,
+    Node,
+    Place,
+    Relaxed,
+    Solution,
+    Space,
+)
 from featavg.robustness.search.polish import polish
-from featavg.robustness.search.products import copy
+from featavg.robustness.search.products import copy, dot
 from featavg.robustness.search.relaxation import chords
 from featavg.robustness.search.scores import widest_chord
 from featavg.robustness.search.tangents import linearise, loosest_neuron
@@ -41,10 +52,89 @@ class Aim(NamedTuple):
     polishes: bool
 
 
-@borrowing
+@entry
 def reach_of(aim: Aim, incumbent: Incumbent) -> float:
     """How far a proof must go."""
     return min(aim.reach, incumbent.radius[0] * (1.0 - aim.gap))
+
+
+@borrowing
+def recenter(space: Space, place: Place, node: Node, solution: Solution, axes: Axes) -> None:
+    """The ball of ℓ2 around −h β/‖h‖², which holds what the half-space leaves, if it is smaller than the one known.
+
+    Without a box that is the ball around the solution. A box and ℓ∞ have no say in it, as in the checker.
+    """
+    if place.low.size == 0:
+        lift = solution.numbers[DISTANCE] ** 2
+        if node.bound[1] < lift < np.inf:
+            copy(solution.z, node.middle)
+            node.bound[1] = lift
+        return
+    beta, square = solution.numbers[BETA], dot(axes.normal, axes.normal)
+    if place.euclidean:
+        beta -= dot(axes.normal, solution.delta) + dot(solution.delta, solution.delta)
+    lift = beta * beta / square if beta > 0.0 and square > 0.0 else 0.0
+    if node.bound[1] < lift < np.inf:
+        node.bound[1] = lift
+        for j in range(node.middle.size):
+            node.middle[j] = place.start[j] - beta / square * dot(space.weights[j], axes.normal)
+
+
+@borrowing
+def ball_radius(place: Place, node: Node, reach: float) -> float:
+    """Of the ball that holds what the best half-space leaves of the reach; for ℓ∞ that of its ball is √axes as wide."""
+    square = reach * reach * (1.0 if place.euclidean else place.low.size)
+    return np.sqrt(max(square - node.bound[1], 0.0))
+
+
+def _as_it_is(place: Place, node: Node, reach: float, low: Array, high: Array) -> None:
+    return None
+
+
+def _linearised(place: Place, node: Node, reach: float, low: Array, high: Array) -> None:
+    linearise(place, node.guess, node.middle, ball_radius(place, node, reach), low, high)
+
+
+def _without_ball(space: Space, place: Place, node: Node, solution: Solution, axes: Axes) -> None:
+    return None
+
+
+def _recentered(space: Space, place: Place, node: Node, solution: Solution, axes: Axes) -> None:
+    recenter(space, place, node, solution, axes)
+
+
+def _polished(space: Space, place: Place, node: Node, incumbent: Incumbent, bench: Bench) -> None:
+    polish(space, place, node.low, node.high, node.guess, incumbent, bench)
+
+
+def _walked(space: Space, place: Place, node: Node, incumbent: Incumbent, bench: Bench) -> None:
+    walk(space, place, node.guess, incumbent, bench)
+
+
+def _chord_to_split(
+    space: Space, place: Place, node: Node, relaxed: Relaxed, solution: Solution, reach: float, bench: Bench
+) -> int:
+    bench.threshold[0] = 0.0
+    neuron = most_promising(space, place, node, relaxed, solution, reach, bench.axes)
+    neuron = neuron if neuron >= 0 else widest_chord(place, node)
+    return neuron if neuron >= 0 else STUCK
+
+
+def _interval_to_split(
+    space: Space, place: Place, node: Node, relaxed: Relaxed, solution: Solution, reach: float, bench: Bench
+) -> int:
+    radius = ball_radius(place, node, reach)
+    neuron, bench.threshold[0] = loosest_neuron(place, node.guess, node.middle, radius, node.low, node.high)
+    return neuron if neuron >= 0 else STUCK
+
+
+# Summed probabilities need a row that is a tangent, and a ball in which it holds.
+linearised = by_mark(0, "pools", _as_it_is, _linearised)
+recentered = by_mark(1, "pools", _without_ball, _recentered)
+# A better incumbent, from where the relaxation ended.
+improved = by_mark(1, "pools", _polished, _walked)
+# The neuron to branch on, with the threshold on the bench; STUCK if there is none.
+branch_of = by_mark(1, "pools", _chord_to_split, _interval_to_split)
 
 
 @borrowing
@@ -55,30 +145,29 @@ def explore(
     relaxed, solution, low, high = bench.relaxed, bench.solution, node.low, node.high
     copy(node.floor, relaxed.floor)
     copy(node.ceiling, relaxed.ceiling)
-    chorded, pooled = True, place.role.size > 0
+    chorded, pooled = True, place.pools.value
     for turn in range(MOST_CUTS):
         reach = reach_of(aim, incumbent)
         if turn == 0 and low.size > 0 and low[0] == -np.inf:
             enclosed(space, place, reach, bench.axes, low, high)
         within_ball(space, place, reach, low, high)
         chords(low, high, relaxed)
-        if pooled:
-            linearise(place, node.guess, ball_radius(node, reach), low, high)
+        linearised(place, node, reach, low, high)
         nearest(space, place, relaxed, node.guess, reach, ROUGH, bench, solution)
-        if solution.numbers[DISTANCE] <= 0.0:
+        away = solution.numbers[DISTANCE] > 0.0
+        if not away:
             lowest(space, place, relaxed, reach, bench, solution)
         write_cut(tape, place, relaxed, solution, reach, units)
         gain = solution.numbers[DISTANCE] - node.bound[0]
         node.bound[0] = max(node.bound[0], solution.numbers[DISTANCE])
         if gain > 0.0 or not pooled:
             copy(solution.z, node.guess)
+        if away:
+            recentered(space, place, node, solution, bench.axes)
         if node.bound[0] >= reach or capped(space, place, solution, reach, bench.axes, low, high):
             return CLOSED
         if aim.polishes and (turn == 0 or not chorded) and (not pooled or is_early(tape)):
-            if pooled:
-                walk(space, place, node.guess, incumbent, bench)
-            else:
-                polish(space, place, low, high, node.guess, incumbent, bench)
+            improved(space, place, node, incumbent, bench)
         missing = reach_of(aim, incumbent) - node.bound[0]
         if missing <= 0.0:
             return CLOSED
@@ -91,29 +180,9 @@ def explore(
 
 
 @borrowing
-def ball_radius(node: Node, reach: float) -> float:
-    """Of the ball around the nearest point of the best half-space, which holds what that leaves of the reach."""
-    return np.sqrt(max(reach * reach - node.bound[0] * node.bound[0], 0.0))
-
-
-@borrowing
 def is_early(tape: Tape) -> bool:
     """Whether the node is one of the first, or one of few among the later ones."""
     return tape.used[NODES] < EARLY or tape.used[NODES] % EARLY == 0
-
-
-@borrowing
-def branch_of(
-    space: Space, place: Place, node: Node, relaxed: Relaxed, solution: Solution, reach: float, bench: Bench
-) -> int:
-    """The neuron to branch on, with the threshold on the bench; STUCK if there is none."""
-    bench.threshold[0] = 0.0
-    if place.role.size > 0:
-        neuron, bench.threshold[0] = loosest_neuron(place, node.guess, ball_radius(node, reach), node.low, node.high)
-        return neuron if neuron >= 0 else STUCK
-    neuron = most_promising(space, place, node, relaxed, solution, reach, bench.axes)
-    neuron = neuron if neuron >= 0 else widest_chord(place, node)
-    return neuron if neuron >= 0 else STUCK
 
 
 @borrowing

@@ -8,13 +8,13 @@ from __future__ import annotations
 import numpy as np
 
 from featavg.arrays import Array
-from featavg.robustness.search.compiled import kernel
+from featavg.robustness.proof.compiled import borrowing, entry
 from featavg.robustness.search.places import Axes, Place
 
 MOST_STEPS = 80
 
 
-@kernel
+@entry
 def least_radius(normal: Array, beta: float, low: Array, high: Array) -> float:
     """ℓ∞: the least R with Σ|h_i| min(R, room_i) >= β; ∞ if there is none.
 
@@ -38,7 +38,7 @@ def least_radius(normal: Array, beta: float, low: Array, high: Array) -> float:
     return radius
 
 
-@kernel
+@borrowing
 def most_taken(normal: Array, low: Array, high: Array, noise: float) -> float:
     """Σ|h_i| room_i, what the whole box can take of ⟨h,δ⟩; entries of h up to `noise` are rounding."""
     total = 0.0
@@ -49,7 +49,7 @@ def most_taken(normal: Array, low: Array, high: Array, noise: float) -> float:
     return total
 
 
-@kernel
+@entry
 def level_of(axes: Axes, price: float, guess: float) -> tuple[float, int]:
     """R at which Σ max(|g_i| − R, 0), over the axes with more room than R, falls to `price`; how many axes those are.
 
@@ -80,7 +80,7 @@ def level_of(axes: Axes, price: float, guess: float) -> tuple[float, int]:
     return level, 0
 
 
-@kernel
+@borrowing
 def excess_over(size: Array, stop: Array, level: float) -> tuple[float, int]:
     """Σ (size_i − level) over the axes whose stop is beyond the level, in two sums, and their number."""
     first = second = 0.0
@@ -96,7 +96,7 @@ def excess_over(size: Array, stop: Array, level: float) -> tuple[float, int]:
     return first + second - level * count, count
 
 
-@kernel
+@borrowing
 def stop_ahead(stop: Array, level: float) -> float:
     """The next stop beyond the level."""
     ahead = np.inf
@@ -106,7 +106,7 @@ def stop_ahead(stop: Array, level: float) -> float:
     return ahead
 
 
-@kernel
+@entry
 def settle(place: Place, price: float, axes: Axes) -> None:
     """Write the δ of the box with the least ½‖δ − p‖² + price·‖δ‖∞ + ⟨h,δ⟩, and how it answers to changes of h.
 

@@ -9,12 +9,12 @@ from __future__ import annotations
 import numpy as np
 
 from featavg.arrays import Array
+from featavg.robustness.proof.compiled import NONE, borrowing
 from featavg.robustness.search.ascent import ascend
-from featavg.robustness.search.compiled import kernel
 from featavg.robustness.search.halfspaces import least_radius, most_taken
 from featavg.robustness.search.least_distance import contradict, total
 from featavg.robustness.search.places import BETA, DISTANCE, LENGTH, Axes, Pieces, Place, Relaxed, Solution, Space
-from featavg.robustness.search.products import dot, weigh
+from featavg.robustness.search.products import copy, dot, weigh
 from featavg.robustness.search.relaxation import violated_row, violated_side
 
 MOST_STEPS = 100
@@ -28,7 +28,7 @@ LOOSE = 4.0
 SAME = 1e-8
 
 
-@kernel
+@borrowing
 def nearest_in_box(
     space: Space,
     place: Place,
@@ -42,12 +42,12 @@ def nearest_in_box(
 ) -> None:
     """Solve until no piece is violated, or the distance passes `reach`, or is exact to a share of what is missing."""
     z = solution.z
-    z[:] = place.start
+    copy(place.start, z)
     solution.numbers[:] = 0.0
     solution.delta[:] = 0.0
     axes.center[:] = 0.0
     solution.step[0] = axes.level[0] = 0.0
-    count, price, length, before = 0, 0.0, 0.0, -np.inf
+    count, price, length, before = NONE, 0.0, 0.0, -np.inf
     for _ in range(MOST_STEPS):
         excess = 0.0
         if count == 0:
@@ -85,7 +85,7 @@ def nearest_in_box(
     total(pieces, count, solution)
 
 
-@kernel
+@borrowing
 def recenter(axes: Axes) -> bool:
     """Make δ the next p; False where it is that already."""
     moved = 0.0
@@ -95,7 +95,7 @@ def recenter(axes: Axes) -> bool:
     return moved > 1e-13 * axes.level[0]
 
 
-@kernel
+@borrowing
 def raised(pieces: Pieces, count: int, price: float, axes: Axes) -> float:
     """A higher price, at which p matters less, up to where rounding is felt; multipliers grow alike."""
     usual = PRICE * axes.delta.size * axes.level[0]
@@ -105,7 +105,7 @@ def raised(pieces: Pieces, count: int, price: float, axes: Axes) -> float:
     return higher
 
 
-@kernel
+@borrowing
 def first_price(place: Place, pieces: Pieces, slot: int) -> float:
     """A price, and the first multiplier: that of the nearest point without a box."""
     normal, value = pieces.normal[slot], pieces.value[slot]
@@ -123,7 +123,7 @@ def first_price(place: Place, pieces: Pieces, slot: int) -> float:
     return price
 
 
-@kernel
+@borrowing
 def candidate(
     space: Space, place: Place, relaxed: Relaxed, pattern: Array, z: Array, length: float, pieces: Pieces, slot: int
 ) -> float:
@@ -152,7 +152,7 @@ def candidate(
     return excess
 
 
-@kernel
+@borrowing
 def measure(place: Place, pieces: Pieces, count: int, price: float, axes: Axes, solution: Solution) -> float:
     """The numbers of the cut that the multipliers make, and δ; return the value of the dual.
 
@@ -162,7 +162,7 @@ def measure(place: Place, pieces: Pieces, count: int, price: float, axes: Axes, 
     for k in range(count):
         beta += pieces.multiplier[k] * pieces.value[pieces.order[k]]
     normal, delta, numbers = axes.normal, axes.delta, solution.numbers
-    solution.delta[:] = delta
+    copy(delta, solution.delta)
     along, square = dot(normal, delta), dot(delta, delta)
     if place.euclidean:
         numbers[BETA], numbers[LENGTH] = beta + along + square, np.sqrt(square)
@@ -176,7 +176,7 @@ def measure(place: Place, pieces: Pieces, count: int, price: float, axes: Axes, 
     return value + price * axes.level[0] if price > 0.0 else value
 
 
-@kernel
+@borrowing
 def contradict_box(place: Place, pieces: Pieces, count: int, reach: float, axes: Axes, solution: Solution) -> None:
     """The half-space misses the box: a step that is long enough shows it."""
     beta = 0.0
@@ -193,7 +193,7 @@ def contradict_box(place: Place, pieces: Pieces, count: int, reach: float, axes:
         solution.step[0] = step if 1.0 < step < np.inf else 1.0
 
 
-@kernel
+@borrowing
 def combined(space: Space, theta: Array, axes: Axes) -> None:
     """h = Wᵀθ."""
     axes.normal[:] = 0.0

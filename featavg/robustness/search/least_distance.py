@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from featavg.arrays import Array
-from featavg.robustness.search.compiled import borrowing
+from featavg.robustness.proof.compiled import NONE, NOWHERE, borrowing
 from featavg.robustness.search.places import BETA, DISTANCE, LENGTH, Pieces, Place, Relaxed, Solution, Space
 from featavg.robustness.search.products import add_multiple, copy, dot, inner_product, look, look_at_neuron
 from featavg.robustness.search.relaxation import violated_row, violated_side
@@ -32,7 +32,7 @@ def least_distance(
     z = solution.z
     copy(place.start, z)
     solution.numbers[:] = 0.0
-    count = 0
+    count = NONE
     for _ in range(MOST_STEPS):
         slot = pieces.order[count]
         if count + 1 >= pieces.order.size:
@@ -114,7 +114,7 @@ def absorb(space: Space, pieces: Pieces, count: int, excess: float, reach: float
     least, gained = least_square(pieces, new), 0.0
     while True:
         rest = respond(pieces, count, new)
-        step, dropped = excess / rest, -1
+        step, dropped = excess / rest, NOWHERE
         for i in range(count):
             if response[i] > 0.0 and multiplier[i] < step * response[i]:
                 step, dropped = multiplier[i] / response[i], i

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from featavg.robustness.search.compiled import borrowing
+from featavg.robustness.proof.compiled import borrowing
 from featavg.robustness.search.places import BETA, DISTANCE, LENGTH, Pieces, Place, Relaxed, Solution, Space
 from featavg.robustness.search.products import copy, dot, inner_product, look
 from featavg.robustness.search.relaxation import write_piece

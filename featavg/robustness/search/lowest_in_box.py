@@ -4,24 +4,24 @@ from __future__ import annotations
 
 import numpy as np
 
+from featavg.robustness.proof.compiled import borrowing
 from featavg.robustness.proof.support import clipping
-from featavg.robustness.search.compiled import kernel
 from featavg.robustness.search.halfspaces import least_radius
 from featavg.robustness.search.in_box import combined
 from featavg.robustness.search.lowest import TRIES
 from featavg.robustness.search.places import BETA, DISTANCE, LENGTH, Axes, Pieces, Place, Relaxed, Solution, Space
-from featavg.robustness.search.products import dot
+from featavg.robustness.search.products import copy, dot
 from featavg.robustness.search.relaxation import write_piece
 
 
-@kernel
+@borrowing
 def lowest_in_box(
     space: Space, place: Place, relaxed: Relaxed, reach: float, pieces: Pieces, axes: Axes, solution: Solution
 ) -> None:
     """Take the piece at the point, step to its lowest point in ball and box, take the piece there; keep the best."""
     slot, z, most = pieces.order[0], pieces.image[pieces.order[1]], -np.inf
     theta = pieces.theta[slot]
-    z[:] = place.start
+    copy(place.start, z)
     for _ in range(TRIES):
         row, largest = 0, -np.inf
         for i in range(place.constants.size):
@@ -37,7 +37,7 @@ def lowest_in_box(
         least = beta + dot(axes.normal, axes.delta)
         if least > most:
             most = least
-            solution.theta[:] = theta
+            copy(theta, solution.theta)
             solution.mix[:] = 0.0
             solution.mix[row] = 1.0
             keep(space, place, beta, step, axes, solution)
@@ -46,7 +46,7 @@ def lowest_in_box(
     combined(space, solution.theta, axes)
 
 
-@kernel
+@borrowing
 def descend(place: Place, reach: float, axes: Axes) -> float:
     """Write the δ of ball and box with the least ⟨h,δ⟩; the step with δ = clip(−step·h), 0 if h is 0."""
     normal, step = axes.normal, reach
@@ -61,7 +61,7 @@ def descend(place: Place, reach: float, axes: Axes) -> float:
     return step
 
 
-@kernel
+@borrowing
 def keep(space: Space, place: Place, beta: float, step: float, axes: Axes, solution: Solution) -> None:
     """The numbers of the cut; in ℓ2 what the box leaves of h is −δ/step."""
     numbers, square = solution.numbers, dot(axes.delta, axes.delta)
@@ -74,7 +74,9 @@ def keep(space: Space, place: Place, beta: float, step: float, axes: Axes, solut
         numbers[DISTANCE] = numbers[BETA] / max(numbers[LENGTH], 1e-300)
     else:
         numbers[BETA] = beta
-        numbers[LENGTH] = np.abs(axes.delta).max()
+        numbers[LENGTH] = 0.0
+        for i in range(axes.delta.size):
+            numbers[LENGTH] = max(numbers[LENGTH], abs(axes.delta[i]))
         numbers[DISTANCE] = least_radius(axes.normal, beta, place.low, place.high) if beta > 0.0 else 0.0
     for j in range(solution.z.size):
         solution.z[j] = place.start[j] + scale * dot(space.weights[j], axes.delta)

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from featavg.arrays import Array, Bools, Ints
+from featavg.robustness.proof.compiled import Mark
 from featavg.robustness.proof.format import Floats
 from featavg.robustness.proof.pools import Products
 
@@ -19,6 +20,7 @@ class Space(NamedTuple):
     norms: Array  # (neuron,)  ‖w_j‖, in the dual norm: of ℓ∞ it is Σ_i|w_ji|
     squares: Array  # (neuron,)  Σ_i w_ji²
     euclidean: bool  # ℓ2, or else ℓ∞
+    box: Mark  # absent for ℓ2 without a box
 
 
 class Place(NamedTuple):
@@ -34,7 +36,8 @@ class Place(NamedTuple):
     low: Floats  # (axis,)  <= 0
     high: Floats  # (axis,)  >= 0
     euclidean: bool
-    # For summed probabilities, else empty; then the one row is a tangent, written anew wherever it is needed.
+    pools: Mark  # present for summed probabilities
+    # These are for them, else empty; then the one row is a tangent, written anew wherever it is needed.
     outputs: Array  # (output, neuron)
     output_constants: Array  # (output,)
     role: Ints  # (output,)  1 for own ones, −1 for the rival's
@@ -109,7 +112,8 @@ class Node(NamedTuple):
     floor: Array  # (neuron,)  what the branches on the path demand
     ceiling: Array  # (neuron,)
     guess: Array  # (neuron,)  where the parent's relaxation ended
-    bound: Array  # (1,)  best distance along the path
+    bound: Array  # (2,)  best distance along the path; what the square of the ball's radius is less than the reach's
+    middle: Array  # (neuron,)  of the ball of ℓ2 that holds the rest, for summed probabilities
 
 
 class Axes(NamedTuple):

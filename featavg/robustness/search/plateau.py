@@ -17,6 +17,7 @@ from featavg.robustness.search.task import Task, moved_by
 TRIES = 12
 # How many binary digits of the coordinates are kept where round numbers are tried.
 ROUND = (46, 40, 30, 20, 10)
+HALVINGS = 50
 
 
 def find_inside(task: Task, problem: Problem, points: Ints, upper: Array, witness: Array) -> None:
@@ -43,6 +44,18 @@ def find_inside(task: Task, problem: Problem, points: Ints, upper: Array, witnes
                 upper[point], witness[point] = distance, candidate[0]
             if upper[point] <= (1.0 + 1e-7) * radius or (shown and k >= len(ROUND)):
                 break
+        if np.isfinite(upper[point]):
+            draw_near(alone, nearest, upper[point : point + 1], witness[point : point + 1])
+
+
+def draw_near(alone: Problem, nearest: Array, upper: Array, witness: Array) -> None:
+    """Halve the way from the nearest point to the witness of one point, as long as it is fooled there."""
+    for _ in range(HALVINGS):
+        candidate = nearest + 0.5 * (witness - nearest)
+        distance = witness_distance(alone, candidate)
+        if not distance[0] < upper[0]:
+            return
+        upper[:], witness[:] = distance, candidate
 
 
 def grid(point: Array, scale: float, bits: int) -> Array:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from featavg.arrays import Array, Ints
-from featavg.robustness.search.compiled import borrowing
+from featavg.robustness.proof.compiled import borrowing, entry
 from featavg.robustness.search.places import Pieces, Space
 
 # Images derived from each other gather rounding; after so many one is computed afresh.
@@ -39,7 +39,7 @@ def copy(vector: Array | Ints, out: Array | Ints) -> None:
         out[i] = vector[i]
 
 
-@borrowing
+@entry
 def largest(values: Array) -> float:
     """The largest entry."""
     most = values[0]

@@ -7,7 +7,7 @@ which is convex, and a negative one takes the chord above it: ReLU(z) <= slope·
 from __future__ import annotations
 
 from featavg.arrays import Array
-from featavg.robustness.search.compiled import borrowing
+from featavg.robustness.proof.compiled import borrowing
 from featavg.robustness.search.places import Place, Relaxed
 
 # A row counts as satisfied where it exceeds 0 by less than this share of the terms that it is made of.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from featavg.robustness.search.compiled import borrowing
+from featavg.robustness.proof.compiled import borrowing
 from featavg.robustness.search.places import BETA, DISTANCE, LENGTH, Node, Place, Relaxed, Solution, Space
 
 

@@ -4,8 +4,8 @@ With shares p of the own outputs, H their entropy, and q of the rival's outputs,
 
     G = p·f + H − q·f − Ψ <= 0,
 
-Ψ above log Σ_r exp(f_r − q·f) in the ball of radius τ around the point (`proof/pools.py`, whose bound is used here
-too). Here p and q are the probabilities at that point, where G is then the margin, but for Ψ.
+Ψ above log Σ_r exp(f_r − q·f) in a ball of radius τ (`proof/pools.py`, whose bound is used here too). Here p and q are
+the probabilities at that point, where G is then the margin, but for Ψ. Without a box the ball is around that point.
 """
 
 from __future__ import annotations
@@ -13,20 +13,20 @@ from __future__ import annotations
 import numpy as np
 
 from featavg.arrays import Array
+from featavg.robustness.proof.compiled import borrowing, inner
 from featavg.robustness.proof.pools import Average, Ball, Rows, Spreads, excess, spreads_of
-from featavg.robustness.search.compiled import kernel
 from featavg.robustness.search.places import Place
 
 # An interval narrower than this share of its ends is not split again.
 NARROW = 1e-9
 
 
-@kernel
-def linearise(place: Place, z: Array, radius: float, low: Array, high: Array) -> None:
-    """Write the row, its constant and `mix` = (p, q) that belong to the ball around z and to the intervals."""
+@inner
+def linearise(place: Place, z: Array, middle: Array, radius: float, low: Array, high: Array) -> None:
+    """Write the row, its constant and `mix` = (p, q) at z, which hold in the ball around `middle` and the intervals."""
     entropy, row = shares(place, z), place.rows[0]
     average = rival_average(place)
-    rows, ball = rows_of(place), Ball(z, place.nothing[0], radius)
+    rows, ball = rows_of(place), Ball(middle, place.nothing[0], radius)
     constant = entropy - average.constant - excess(rows, average, ball, place.products, low, high)
     row[:] = -average.slope
     for o in range(place.role.size):
@@ -42,13 +42,13 @@ def linearise(place: Place, z: Array, radius: float, low: Array, high: Array) ->
         place.rate[0] += abs(row[j]) * place.norms[j]
 
 
-@kernel
+@inner
 def rows_of(place: Place) -> Rows:
     """The outputs as the bound wants them, without doubts."""
     return Rows(place.outputs, place.nothing, place.output_constants, place.nothing[:, 0], place.role)
 
 
-@kernel
+@inner
 def rival_average(place: Place) -> Average:
     """q·f."""
     slope, constant = place.average, 0.0
@@ -61,7 +61,7 @@ def rival_average(place: Place) -> Average:
     return Average(slope, place.nothing[0], constant, 0.0)
 
 
-@kernel
+@inner
 def shares(place: Place, z: Array) -> float:
     """Write p and q, the softmax of the own and of the rival's outputs at z, to `mix`; return the entropy of p."""
     highest, whole, entropy = np.array([-np.inf, -np.inf]), np.zeros(2), 0.0
@@ -81,7 +81,7 @@ def shares(place: Place, z: Array) -> float:
     return entropy
 
 
-@kernel
+@borrowing
 def output(place: Place, o: int, z: Array) -> float:
     """f_o."""
     value = place.output_constants[o]
@@ -90,7 +90,7 @@ def output(place: Place, o: int, z: Array) -> float:
     return value
 
 
-@kernel
+@inner
 def margin(place: Place, z: Array) -> float:
     """logsumexp_own f − logsumexp_rival f at z; the derivative by the outputs goes to `mix`."""
     highest = np.array([-np.inf, -np.inf])
@@ -113,8 +113,8 @@ def margin(place: Place, z: Array) -> float:
     return highest[0] + np.log(total[0]) - highest[1] - np.log(total[1])
 
 
-@kernel
-def loosest_neuron(place: Place, z: Array, radius: float, low: Array, high: Array) -> tuple[int, float]:
+@inner
+def loosest_neuron(place: Place, z: Array, middle: Array, radius: float, low: Array, high: Array) -> tuple[int, float]:
     """The neuron that most of the relaxation's slack is due to, and the threshold to branch at; −1 for none.
 
     Slack is that of the chords of ReLU, whose neurons are branched at 0, and by how much each of the rival's
@@ -122,7 +122,7 @@ def loosest_neuron(place: Place, z: Array, radius: float, low: Array, high: Arra
     """
     shares(place, z)
     average, rows = rival_average(place), rows_of(place)
-    spreads = spreads_of(rows, average, Ball(z, place.nothing[0], radius), place.products.size, low, high)
+    spreads = spreads_of(rows, average, Ball(middle, place.nothing[0], radius), place.products.size, low, high)
     growth = growths(place, spreads, radius)
     chosen, most, threshold, r = -1, 0.0, 0.0, -1
     slack = place.slack
@@ -132,9 +132,9 @@ def loosest_neuron(place: Place, z: Array, radius: float, low: Array, high: Arra
             r += 1
             whole = 1e-300
             for j in range(z.size):
-                whole += abs(place.outputs[o, j] - average.slope[j]) * width(place, j, z, radius, low, high)
+                whole += abs(place.outputs[o, j] - average.slope[j]) * width(place, j, middle, radius, low, high)
             for j in range(z.size):
-                step = abs(place.outputs[o, j] - average.slope[j]) * width(place, j, z, radius, low, high)
+                step = abs(place.outputs[o, j] - average.slope[j]) * width(place, j, middle, radius, low, high)
                 slack[j] += growth[r] * step / whole
     for j in range(z.size):
         bent = 0.0
@@ -143,12 +143,12 @@ def loosest_neuron(place: Place, z: Array, radius: float, low: Array, high: Arra
         if slack[j] + bent > most:
             chosen, most, threshold = j, slack[j] + bent, 0.0
             if bent <= slack[j] or not low[j] < 0.0 < high[j]:
-                bottom, top = ends(place, j, z, radius, low, high)
+                bottom, top = ends(place, j, middle, radius, low, high)
                 threshold = 0.5 * (bottom + top)
     return chosen, threshold
 
 
-@kernel
+@inner
 def growths(place: Place, spreads: Spreads, radius: float) -> Array:
     """By how much each of the rival's exponentials can grow in the ball, as shares of their sum at the center."""
     inner = np.dot(spreads.tilt, place.products.gram)
@@ -162,7 +162,7 @@ def growths(place: Place, spreads: Spreads, radius: float) -> Array:
     return growth / whole
 
 
-@kernel
+@borrowing
 def ends(place: Place, j: int, z: Array, radius: float, low: Array, high: Array) -> tuple[float, float]:
     """What is left of the interval of neuron j in the ball, where it is on."""
     reach = place.norms[j] * radius
@@ -172,7 +172,7 @@ def ends(place: Place, j: int, z: Array, radius: float, low: Array, high: Array)
     return bottom, top
 
 
-@kernel
+@borrowing
 def width(place: Place, j: int, z: Array, radius: float, low: Array, high: Array) -> float:
     """By how much ReLU(z_j) can vary there; 0 where that is too little to branch on."""
     bottom, top = ends(place, j, z, radius, low, high)

@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 
 from featavg.arrays import Array, Ints
+from featavg.robustness.proof.compiled import borrowing, entry
 from featavg.robustness.proof.format import Proofs
-from featavg.robustness.search.compiled import borrowing
 from featavg.robustness.search.places import Place, Relaxed, Solution
 from featavg.robustness.search.products import copy
 
@@ -100,7 +100,7 @@ def has_room(tape: Tape, cuts: int, neurons: int, rows: int) -> bool:
     )
 
 
-@borrowing
+@entry
 def write_tree(tape: Tape, point: int, rival: int) -> None:
     """Begin a tree."""
     tree = tape.used[TREES]

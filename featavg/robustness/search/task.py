@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from featavg.arrays import Array, Ints
+from featavg.robustness.proof.compiled import mark
 from featavg.robustness.proof.format import Problem
 from featavg.robustness.proof.pools import Products
 from featavg.robustness.search.batch import Desk, Points
@@ -53,10 +54,12 @@ def task_of(problem: Problem, start: Array | None = None, precise: bool = False)
         np.sqrt(squares) if euclidean else np.abs(weights).sum(axis=1),
         squares,
         euclidean,
+        mark(boxed),
     )
     pooled = len(pairs.role) > 0
     rows = 1 if pooled else int(np.diff(pairs.first_row).max())
     desk = Desk(
+        pools=mark(pooled),
         bench=bench_for(count, axes if direct else 0, rows, boxed),
         stack=stack_for(FIRST_LEVELS, count),
         incumbent=no_incumbent(count, axes if boxed else 0),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from featavg.arrays import Array
-from featavg.robustness.search.compiled import kernel
+from featavg.robustness.proof.compiled import borrowing, inner
 from featavg.robustness.search.norms import nearest
 from featavg.robustness.search.places import DISTANCE, LENGTH, Bench, Incumbent, Place, Solution, Space
 from featavg.robustness.search.tangents import margin
@@ -14,7 +14,7 @@ STEPS = 20
 HALVINGS = 50
 
 
-@kernel
+@inner
 def walk(space: Space, place: Place, z: Array, incumbent: Incumbent, bench: Bench) -> None:
     """Newton's method for the nearest point with margin 0, from z on; keep it if it beats the incumbent."""
     here, found, linear = place.slack, bench.polished, bench.pattern
@@ -36,7 +36,7 @@ def walk(space: Space, place: Place, z: Array, incumbent: Incumbent, bench: Benc
     shorten(place, found, incumbent)
 
 
-@kernel
+@inner
 def tangent_row(space: Space, place: Place, z: Array, pattern: Array) -> None:
     """Write the row that is the margin's tangent at z, where the neurons are on or off as there."""
     value, row = margin(place, z), place.rows[0]
@@ -54,7 +54,7 @@ def tangent_row(space: Space, place: Place, z: Array, pattern: Array) -> None:
     place.constants[0], place.size[0] = value, size
 
 
-@kernel
+@inner
 def shorten(place: Place, found: Solution, incumbent: Incumbent) -> None:
     """The first fooled point on the ray to z, at most twice as far; keep it if it beats the incumbent."""
     ahead, z, length = place.average, found.z, found.numbers[LENGTH]
@@ -79,7 +79,7 @@ def shorten(place: Place, found: Solution, incumbent: Incumbent) -> None:
         incumbent.delta[:] = stop * found.delta
 
 
-@kernel
+@borrowing
 def fits(place: Place, delta: Array, share: float) -> bool:
     """Whether share·δ is in the box, rounding apart."""
     for i in range(delta.size):

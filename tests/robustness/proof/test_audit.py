@@ -44,6 +44,14 @@ def test_an_easy_point_takes_less_than_half_a_second() -> None:
     np.testing.assert_allclose(check(problem, proofs), lower, rtol=1e-11)
 
 
+def test_reaches_whose_squares_overflow_are_audited_too() -> None:
+    layer = Neurons(np.array([[1.0, 0.5], [1.0, -1.0]]), np.array([1.0, 2.0]), np.array([[1.0, 1.0]]), np.array([1.0]))
+    decision, low = Decision("sign", np.zeros(1, dtype=np.int64)), np.zeros(2)
+    problem = Problem(layer, np.array([[1.0, 1.0]]), np.array([1]), decision, "l2", low, np.full(2, np.inf))
+    proofs = proofs_of([(0, 0, [Node(*ROOT, [Cut(1e200, 1.0, [1.0, 1.0])] * 2)])])
+    assert audit(problem, proofs, precision=2048)[0] >= check(problem, proofs)[0] > 0.0
+
+
 def test_it_shares_the_format_only() -> None:
     folder = Path(featavg.robustness.proof.audit.__file__).parent
     own = {"audit", "audit_place", "audit_pools", "audit_tree"}

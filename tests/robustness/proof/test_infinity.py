@@ -90,3 +90,32 @@ def test_damaged_text_is_refused(text: str) -> None:
         return
     with pytest.raises(InputError, match="damaged"):
         from_text(text)
+
+
+def pools(lead: float) -> Problem:
+    """Own outputs |x| + lead and −1e3, three rivals |x|: fooled everywhere if lead <= log 3, else nowhere."""
+    second = np.array([[1.0, 1.0], [0.0, 0.0], [1.0, 1.0], [1.0, 1.0], [1.0, 1.0]])
+    layer = Neurons(np.array([[1.0], [-1.0]]), np.zeros(2), second, np.array([lead, -1e3, 0.0, 0.0, 0.0]))
+    return Problem(layer, np.array([[0.5]]), np.array([0]), Decision("probabilities", np.array([0, 0, 1, 1, 1])))
+
+
+def test_summed_probabilities_that_lead_by_more_than_the_logarithm_of_their_rivals() -> None:
+    certificates = find_emptiness(pools(1.2), np.array([True]))  # log 3 = 1.0986
+    assert {each.rival for each in certificates} == {2, 3, 4}
+    assert infinite(pools(1.2), certificates).tolist() == [True]
+    assert infinite(pools(1.2), certificates[:2]).tolist() == [False]
+    assert infinite(pools(1.2)._replace(target=np.array([1])), certificates).tolist() == [True]
+    # The same certificates say nothing about a lead that three rivals outweigh together.
+    assert infinite(pools(1.09), certificates).tolist() == [False]
+    assert not find_emptiness(pools(1.09), np.array([True]))
+
+
+def test_small_networks_are_decided_in_rationals_where_floats_mislead() -> None:
+    """f = 1e-150·(ReLU(z) − ReLU(z − 1e-9)) + 1e-300 > 0, but where z <= 0 by less than a float program sees."""
+    weights, biases = np.array([[1.0], [1.0]]), np.array([0.0, -1e-9])
+    layer = Neurons(weights, biases, np.array([[1e-150, -1e-150]]), np.array([1e-300]))
+    problem = Problem(layer, np.array([[3.0]]), np.array([1]), SIGN)
+    certificates = find_emptiness(problem, np.array([True]))
+    assert infinite(problem, certificates).tolist() == [True]
+    tie = problem._replace(neurons=layer._replace(constants=np.zeros(1)))
+    assert not infinite(tie, find_emptiness(tie, np.array([True]))).any()
