@@ -14,15 +14,19 @@ import numpy as np
 
 from featavg.arrays import Array, Ints
 from featavg.errors import InputError
+from featavg.robustness.attacks import GradientWalk, NewtonWalk, best_of
 from featavg.robustness.bracket import RadiusBracket, joined
-from featavg.robustness.proof.format import no_proofs
+from featavg.robustness.proof.format import Problem, no_proofs
+from featavg.robustness.proof.witness import witness_distance
 from featavg.robustness.question import Question
-from featavg.robustness.search.answer import Answer, answer
+from featavg.robustness.search.answer import Answer, answer, improve, is_exact, part
 from featavg.robustness.search.budget import Budget
 from featavg.robustness.search.propose import INTERRUPTED, Progress
 from featavg.robustness.status import status_of
 from featavg.threads import one_thread
 
+# By how much a witness is moved farther, as a share of its distance, where floats call it a tie.
+PUSHES = (1e-12, 1e-10, 1e-8, 1e-7)
 # Points are dealt out in so many shares a worker, so that hard ones do not all wait for one.
 SHARES = 4
 
@@ -65,8 +69,50 @@ def answered(
 
 def found(question: Question, budget: Budget, progress: Progress, within: float | None) -> Answer:
     """The answer of one process."""
-    reach = None if within is None else reaches(question.x, within)
-    return answer(question.checkable(), budget, progress, question.misclassified, None, reach)
+    problem, reach = question.checkable(), None if within is None else reaches(question.x, within)
+    if problem.decision.kind == "probabilities":
+        whole = _from_attacks(question, problem, budget, progress, reach)
+    else:
+        whole = answer(problem, budget, progress, question.misclassified, None, reach)
+    _leave_ties(question, problem, whole)
+    return whole
+
+
+def _leave_ties(question: Question, problem: Problem, whole: Answer) -> None:
+    """Move witnesses that the model's own floats call a tie a hair farther, where they then misclassify them."""
+    for share in PUSHES:
+        tied = np.flatnonzero(np.isfinite(whole.upper))
+        tied = tied[~question.part(tied).misclassified(whole.witness[tied])] if len(tied) else tied
+        if not len(tied):
+            return
+        few = part(problem, tied)
+        points = few.x + (whole.witness[tied] - few.x) * (1.0 + share)
+        if problem.low is not None and problem.high is not None:
+            points = np.clip(points, problem.low, problem.high)
+        shown = witness_distance(few, points)
+        won = np.isfinite(shown) & question.part(tied).misclassified(points)
+        whole.witness[tied[won]], whole.upper[tied[won]] = points[won], shown[won]
+
+
+def _from_attacks(
+    question: Question, problem: Problem, budget: Budget, progress: Progress, reach: Array | None
+) -> Answer:
+    """The same for summed probabilities, whose search is poor at finding fooled points: attacks go ahead of it."""
+    attacked = best_of(GradientWalk(restarts=1).on(question), NewtonWalk().on(question))
+    fooled = np.isfinite(attacked.upper)
+    start = np.where(fooled[:, None], attacked.witness, question.x)
+    whole = answer(problem, budget, progress, question.misclassified, start, reach)
+    nearer = np.flatnonzero(attacked.upper < whole.upper)
+    lost = nearer[np.isinf(whole.upper[nearer])] if reach is None else nearer[:0]
+    whole.upper[nearer], whole.witness[nearer] = attacked.upper[nearer], attacked.witness[nearer]
+    if len(lost):
+        # Without a fooled point the search looked to the horizon; now it knows how far is far enough.
+        limit = attacked.upper[lost]
+        improve(whole, answer(part(problem, lost), budget, progress, None, start[lost], limit), lost, None)
+    whole.lower = np.minimum(whole.lower, whole.upper)
+    for i in np.flatnonzero(is_exact(whole.lower, whole.upper)).tolist():
+        whole.ended[i] = ""
+    return whole
 
 
 def reaches(x: Array, within: float) -> Array:

@@ -40,4 +40,4 @@ def warm_up() -> float:
 
 
 if __name__ == "__main__":
-    print(f"exact radii are compiled ({warm_up():.0f} s)")
+    warm_up()

@@ -213,4 +213,7 @@ def test_the_model_itself_misclassifies_the_witness():
         found = robust_radius(network, x, y)
         hit = np.isfinite(found.upper)
         assert hit.mean() > 0.9
-        assert (network.predict(found.witness[hit]) != y[hit]).all()
+        # The nearest fooled point may lie where two outputs are equal all around: a tie, which no push can leave.
+        tied = network.margins(found.witness[hit], y[hit]) == 0
+        assert tied.mean() < 0.05
+        assert ((network.predict(found.witness[hit]) != y[hit]) | tied).all()

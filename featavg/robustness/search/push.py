@@ -12,7 +12,7 @@ from featavg.robustness.proof import Problem, witness_distance
 # A push of one more part in so many is the last one tried.
 FARTHEST = 1e-6
 # Up to this share a push goes on until the model's own arithmetic agrees that the point is fooled.
-AGREEABLE = 1e-9
+AGREEABLE = 1e-7
 # The first push exceeds rounding by this factor, so that ordinary arithmetic suffices to show where it leads.
 AMPLE = 2.0**12
 # Coordinates handled at a time: what fits into a cache.
@@ -44,7 +44,7 @@ def push(
 
 
 def first_push(x: Array, delta: Array) -> Array:
-    """η of the first try: AMPLE times the rounding of x + δ, or 1e-9 if that is less, but never below the rounding."""
+    """η of the first try: AMPLE times the rounding of x + δ, or 1e-7 if that is less, but never below the rounding."""
     # The largest coordinate stands for the norm, whose squares may overflow.
     size, places = np.abs(delta).max(axis=1, initial=0.0), np.abs(x).max(axis=1, initial=0.0)
     rounding = 2.0**-53 * (1.0 + places / np.where(size > FARTHEST * places, size, FARTHEST * places + 1e-300))
