@@ -71,7 +71,7 @@ def robust_accuracy(radius: RadiusBracket, radii: ArrayLike) -> RobustAccuracy:
 
     >>> from featavg.robustness.attacks import UniversalDirection
     >>> linear = ([[1.0], [-1.0]], [0.0, 0.0], [[1.0, -1.0]], [0.0])
-    >>> robust_accuracy(UniversalDirection()(linear, [[1.0], [3.0]], [1, 1]), [0, 1, 2]).upper
+    >>> robust_accuracy(UniversalDirection()(linear, [[1.0], [3.0]], [1, 1]), [0, 1.5, 2]).upper
     array([1. , 0.5, 0.5])
     """
     sizes = robust_sizes(radii)

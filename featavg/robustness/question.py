@@ -20,7 +20,7 @@ from featavg.robustness.norms import norm_of
 from featavg.robustness.proof.format import Decision, Floats, Kind, Neurons, Problem
 from featavg.robustness.proof.format import Norm as Norm
 
-NORMS: tuple[Norm, ...] = ("l2", "linf")
+PROVED: tuple[Norm, ...] = ("l2", "linf")  # the norms that the checker knows
 Readout = Literal["sign", "argmax", "summed-probabilities", "maximum", "summed-logits"]
 Box = tuple[ArrayLike, ArrayLike]  # low and high, each a number or one per feature; ±∞ where it is open
 KINDS: dict[str, Kind] = {
@@ -98,11 +98,11 @@ class Question:
         return (one is two or same_network(one, two)) and all(a is b or np.array_equal(a, b) for a, b in pairs)
 
     def problem(self) -> Problem | None:
-        """The question in arrays, for the checker; None under a read-out that it does not know.
+        """The question in arrays, for the checker; None under a read-out or in a norm that it does not know.
 
         Coarse classes are its groups.
         """
-        if self.readout.name not in KINDS:
+        if self.readout.name not in KINDS or self.norm not in PROVED:
             return None
         network, kind = self.network, KINDS[self.readout.name]
         groups, labels, target = np.zeros(network.output_count, dtype=np.int64), self.codes, self.rival
@@ -129,8 +129,8 @@ class Question:
         """The same, or one sentence that says there is none."""
         if (problem := self.problem()) is None:
             raise InputError(
-                f"the checker does not know the read-out {self.readout.name}, so it has no proved radius; attack it, "
-                f"which needs margins alone, or name one of {', '.join(KINDS)}"
+                f"the checker does not know the read-out {self.readout.name} in {self.norm}, so nothing is proved; "
+                f"attack it, which needs margins alone, or name one of {', '.join(KINDS)} and {' or '.join(PROVED)}"
             )
         return problem
 
@@ -156,8 +156,7 @@ def ask(
     if len(network.layers) != 2 or not network.activation.is_relu:
         raise InputError(f"exact radii need two layers with ReLU between them, got {len(network.layers)} layers")
     points = _points(x, network.inputs)
-    if norm not in NORMS:
-        raise InputError(f"norm must be l2 or linf, got {norm!r}")
+    norm_of(norm)  # refuses what is none
     if network.coordinates == "compact" and (norm != "l2" or box is not None):
         raise InputError(
             "compact coordinates keep ℓ2 distances only: an ℓ∞ norm or a box has no meaning in them; "

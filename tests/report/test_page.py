@@ -183,7 +183,7 @@ def test_the_page_begins_with_the_story_of_the_records_that_tell_it():
     structure = Structure(text)
     assert len(set(structure.ids)) == len(structure.ids)
     assert {link[1:] for link in structure.links if link.startswith("#")} <= set(structure.ids)
-    assert "<details class='chapter' id='averaging' data-has='holds'><summary>" in text  # folded
+    assert re.search(r"<details class='chapter' id='averaging' data-has='[^']*holds[^']*'><summary>", text)  # folded
     assert "<section class='story'" not in page([make_record()])
 
 
