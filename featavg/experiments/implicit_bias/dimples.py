@@ -209,7 +209,7 @@ def derive(config: Config, table: Table) -> Table:
 def drawings(config: Config) -> list[Drawing]:
     """The shares, and slices through the boundary."""
     pictures = [
-        Drawing("heatmap", {"values": "slice"}, at={"data": case},
+        Drawing("heatmap", {"values": "slice", "row_labels": "across", "column_labels": "along"}, at={"data": case},
             caption=f"{name}: margin on the plane through a test point (middle) that holds the nearest adversarial "
                 f"point "
             "(to the right, at 1) and a direction of the manifold (upwards), in units of the margin at the point. "
