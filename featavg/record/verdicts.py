@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import math
+import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 from unicodedata import lookup
@@ -21,6 +22,7 @@ _SIGNS = {
     "ℓ": "ell", "→": "to", "∇": "nabla", "∂": "partial", "‖": "|", "⟨": "langle", "⟩": "rangle", "∈": "in", "∑": "sum",
     "Γ": "Gamma", "Δ": "Delta", "Λ": "Lambda", "Σ": "Sigma", "Φ": "Phi", "Ω": "Omega", "½": "tfrac12",
 }  # fmt: skip
+_MARKS = {"\u0303": "tilde", "\u0304": "bar"}  # that combine with the letter before them
 _LATEX = str.maketrans(
     {sign: f"\\{sign}" for sign in "&%$#_{}"}
     | {"~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "\\": r"\textbackslash{}", "<": "$<$", ">": "$>$"}
@@ -87,9 +89,21 @@ def _as_markdown(records: Sequence[Record]) -> str:
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
 
+def _in_latex(cell: str) -> str:
+    r"""A cell in plain letters; a letter under a tilde or a bar takes it along into mathematics.
+
+    >>> print(_in_latex("γ̃ <= 1"))
+    $\tilde{\gamma}$ $<$= 1
+    """
+    text = cell.translate(_LATEX)
+    for mark, name in _MARKS.items():
+        text = re.sub(r"\$(\\\w+)\$" + mark, rf"$\\{name}{{\1}}$", text)
+    return text
+
+
 def _as_latex(records: Sequence[Record]) -> str:
     """A longtable of the package booktabs; greek letters and signs are written in mathematics."""
-    body = "".join(" & ".join(cell.translate(_LATEX) for cell in row) + " \\\\\n" for row in _worded(records))
+    body = "".join(" & ".join(map(_in_latex, row)) + " \\\\\n" for row in _worded(records))
     head = " & ".join(HEAD) + " \\\\\n"
     return (
         "% needs \\usepackage{booktabs,longtable}\n\\begin{longtable}{lp{0.4\\linewidth}llll}\n"
