@@ -10,8 +10,7 @@ from numpy.typing import ArrayLike
 from featavg.arrays import Array, Ints
 from featavg.errors import InputError
 from featavg.model import Network
-from featavg.training import Loss, loss_for
-from featavg.training.losses import LossName
+from featavg.training import Loss, LossName, loss_for
 
 TRAINED = ("weights", "biases")
 

@@ -13,7 +13,7 @@ from featavg.arrays import Array
 from featavg.deep.images import as_images, as_pixels, batches_of, outputs_of
 from featavg.deep.question import DeepQuestion
 from featavg.errors import InputError
-from featavg.robustness.norms import norm_of
+from featavg.robustness import norm_of
 
 
 def feature_directions(question: DeepQuestion, reference: Any = None, labels: ArrayLike | None = None) -> Array:

@@ -17,8 +17,7 @@ from featavg.arrays import Array, Bools, Ints, labels_among
 from featavg.deep.images import as_images, as_pixels, as_rows
 from featavg.errors import InputError
 from featavg.model import GROUPED
-from featavg.robustness.norms import norm_of
-from featavg.robustness.question import Norm, Readout
+from featavg.robustness import Norm, Readout, norm_of
 
 Precision = Literal["float32", "float64"]
 # A margin below this share of the largest output is a tie, and a tie counts as fooled. In float32 the outputs of a

@@ -11,9 +11,8 @@ from numpy.typing import ArrayLike
 from featavg.arrays import Array, Bools, Ints
 from featavg.data import Names
 from featavg.model import Network, Readout
+from featavg.robustness import Norm, norm_of
 from featavg.robustness.attacks.field import whole_rows
-from featavg.robustness.norms import norm_of
-from featavg.robustness.question import Norm
 
 TIE = 1e-9  # of the largest output
 

@@ -22,6 +22,7 @@ from featavg.robustness import (
     Budget,
     GradientWalk,
     NewtonWalk,
+    Question,
     RadiusBracket,
     UniversalDirection,
     ask,
@@ -31,7 +32,6 @@ from featavg.robustness import (
 )
 from featavg.robustness.attacks.base import Attack
 from featavg.robustness.attacks.protocol import Attackable
-from featavg.robustness.question import Question
 from featavg.show import slice_through
 from featavg.training import Trajectory
 

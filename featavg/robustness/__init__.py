@@ -22,6 +22,8 @@ from featavg.robustness.attacks import levelling as levelling
 from featavg.robustness.bounds import lipschitz_bound as lipschitz_bound
 from featavg.robustness.bounds import local_bound as local_bound
 from featavg.robustness.bracket import RadiusBracket as RadiusBracket
+from featavg.robustness.norms import norm_of as norm_of
+from featavg.robustness.question import Norm as Norm
 from featavg.robustness.question import Question as Question
 from featavg.robustness.question import Readout as Readout
 from featavg.robustness.question import ask as ask

@@ -7,6 +7,7 @@ from featavg.training.losses import CrossEntropy as CrossEntropy
 from featavg.training.losses import Exponential as Exponential
 from featavg.training.losses import Logistic as Logistic
 from featavg.training.losses import Loss as Loss
+from featavg.training.losses import LossName as LossName
 from featavg.training.losses import PooledCrossEntropy as PooledCrossEntropy
 from featavg.training.losses import SmoothedCrossEntropy as SmoothedCrossEntropy
 from featavg.training.losses import Squared as Squared

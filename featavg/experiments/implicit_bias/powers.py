@@ -10,10 +10,9 @@ from numpy.typing import ArrayLike
 
 from featavg.arrays import Array, Bools, Ints
 from featavg.model import Network, Readout, Sign
-from featavg.robustness import MinimalNorm, NewtonWalk, RadiusBracket, best_of
+from featavg.robustness import MinimalNorm, NewtonWalk, Norm, RadiusBracket, best_of
 from featavg.robustness.attacks import Attack, Field, Found
 from featavg.robustness.attacks.minimal import shrink
-from featavg.robustness.question import Norm
 
 
 @dataclass(frozen=True, eq=False)
