@@ -8,6 +8,8 @@ WARM := $(VENV)/bin/python -m featavg.robustness.warm
 export OMP_NUM_THREADS := 1
 export OPENBLAS_NUM_THREADS := 1
 
+# A process per core, up to four: each of them imports torch and takes most of a gigabyte.
+PYTEST := $(VENV)/bin/python -m pytest -n auto --maxprocesses 4 --dist worksteal
 # What convolves in float32 is run twice: processors without AVX-512 take other kernels of oneDNN and round differently.
 CONVOLVING := featavg/deep tests/deep tests/refine/test_deep.py tests/cli/test_workshop.py \
 	tests/experiments/test_image_robustness.py tests/experiments/test_feature_experiments.py tests/experiments/test_every_experiment.py
@@ -21,8 +23,8 @@ test: $(VENV)/.developer
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/mypy
-	$(VENV)/bin/python -m pytest
-	ONEDNN_MAX_CPU_ISA=AVX2 $(VENV)/bin/python -m pytest -q $(CONVOLVING)
+	$(PYTEST)
+	ONEDNN_MAX_CPU_ISA=AVX2 $(PYTEST) -q -m 'not no_convolution' $(CONVOLVING)
 
 docs: $(VENV)/.docs
 	$(VENV)/bin/python -m sphinx -W --keep-going -q -b html docs docs/_build

@@ -14,7 +14,7 @@ from rich.progress import Progress
 
 from featavg.data import load_pixels
 from featavg.deep import Fitted, Recipe, ResNet18, card_of, channels_first, save_weights
-from featavg.deep.kept import trained
+from featavg.deep.network_cache import trained
 from featavg.deep.pretrained import NAME, WIDTH, untrained
 from featavg.intervals import wilson
 from featavg.record import LEVEL, Claim, Drawing, Evidence, Record, Table

@@ -20,5 +20,6 @@ from featavg.analysis.dynamics import gradient_norms as gradient_norms
 from featavg.analysis.kkt import KKTResiduals as KKTResiduals
 from featavg.analysis.kkt import kkt_residuals as kkt_residuals
 from featavg.analysis.margins import normalized_margin as normalized_margin
+from featavg.analysis.margins import parameter_norm as parameter_norm
 from featavg.analysis.margins import smoothed_margin as smoothed_margin
 from featavg.analysis.margins import stable_rank as stable_rank

@@ -11,8 +11,7 @@ from numpy.typing import ArrayLike
 from featavg.arrays import Array, Bools, Ints
 from featavg.data import Names
 from featavg.model import Network, Readout
-from featavg.robustness import Norm, norm_of
-from featavg.robustness.attacks.field import whole_rows
+from featavg.robustness import Norm, norm_of, whole_rows
 
 TIE = 1e-9  # of the largest output
 

@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from featavg.analysis import alignment, theory
-from featavg.analysis.averaging import averaging
+from featavg.analysis import alignment, averaging, theory
 from featavg.arrays import Array, Ints
 from featavg.data import Dataset
 from featavg.lab.powers import PowerQuestion
@@ -19,6 +18,8 @@ from featavg.lab.sentence import sentence
 from featavg.lab.setting import Setting
 from featavg.model import Network
 from featavg.robustness import (
+    Attack,
+    Attackable,
     Budget,
     GradientWalk,
     NewtonWalk,
@@ -30,8 +31,6 @@ from featavg.robustness import (
     robust_accuracy,
     robust_radius,
 )
-from featavg.robustness.attacks.base import Attack
-from featavg.robustness.attacks.protocol import Attackable
 from featavg.show import slice_through
 from featavg.training import Trajectory
 

@@ -1,5 +1,8 @@
 """What to do about it: find finer labels, train on them, and say what that is worth."""
 
+from featavg.refine.averages import Averages as Averages
+from featavg.refine.averages import averages as averages
+from featavg.refine.averages import centred_means as centred_means
 from featavg.refine.baselines import standings_table as standings_table
 from featavg.refine.classifier import SubclassClassifier as SubclassClassifier
 from featavg.refine.classifier import is_classifier as is_classifier
@@ -9,16 +12,29 @@ from featavg.refine.columns import check_columns as check_columns
 from featavg.refine.comparison import Comparison as Comparison
 from featavg.refine.decision import Decision as Decision
 from featavg.refine.decision import read_decision as read_decision
+from featavg.refine.diagnose import averages_of as averages_of
 from featavg.refine.diagnose import diagnose as diagnose
+from featavg.refine.diagnose import subclasses as subclasses
+from featavg.refine.diagnosis import LEVEL as LEVEL
 from featavg.refine.diagnosis import Diagnosis as Diagnosis
+from featavg.refine.discover import Finder as Finder
 from featavg.refine.discover import Subclasses as Subclasses
 from featavg.refine.discover import discover_sublabels as discover_sublabels
+from featavg.refine.discover import embed as embed
 from featavg.refine.discover import hidden_features as hidden_features
+from featavg.refine.discover import means as means
+from featavg.refine.fit import descend as descend
+from featavg.refine.frame import Frame as Frame
+from featavg.refine.frame import State as State
+from featavg.refine.frame import at_centers as at_centers
+from featavg.refine.frame import at_random as at_random
 from featavg.refine.open_model import inputs_for as inputs_for
 from featavg.refine.open_model import open_model as open_model
 from featavg.refine.prototypes import PrototypeClassifier as PrototypeClassifier
 from featavg.refine.refine import Refined as Refined
 from featavg.refine.refine import refine_points as refine_points
+from featavg.refine.select import grouped as grouped
+from featavg.refine.select import newton_distances as newton_distances
 from featavg.refine.torch import RefinedModule as RefinedModule
 from featavg.refine.torch import refine_module as refine_module
 

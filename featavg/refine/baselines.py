@@ -15,7 +15,7 @@ from featavg.arrays import Array, Ints
 from featavg.data import Labels
 from featavg.intervals import bootstrap_ratio, normal
 from featavg.model import Layer, as_network
-from featavg.record.words import number
+from featavg.record import number
 from featavg.refine.decision import Decision, linear_decision, two_layer_decision
 from featavg.refine.frame import Frame
 from featavg.refine.measured import Interval, Measured, widened

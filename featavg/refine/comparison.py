@@ -13,8 +13,7 @@ import numpy as np
 
 from featavg.arrays import Array
 from featavg.intervals import bootstrap_ratio, normal
-from featavg.record import Result
-from featavg.record.words import number
+from featavg.record import Result, number
 from featavg.refine.baselines import Standing, standings_table
 from featavg.refine.measured import Interval, Measured, widened
 from featavg.refine.results import INTERVALS, SIDES, comparison_result, plain

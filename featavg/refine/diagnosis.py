@@ -13,8 +13,7 @@ import numpy as np
 
 from featavg.arrays import Array, Ints
 from featavg.data import Names
-from featavg.record import Result
-from featavg.record.words import number
+from featavg.record import Result, number
 from featavg.refine.averages import Averages
 from featavg.refine.comparison import Comparison
 from featavg.refine.direction import Flips

@@ -79,7 +79,7 @@ def _module(path: Path, name: str, shape: tuple[int, ...] | None) -> nn.Module:
         raise InputError(f"{name} judges images, got data without an image shape; give a folder of images or an npz")
     if READOUT not in state:
         return load_weights(_image_module(name, shape, _size(state, "head.weight", path)), path)
-    from featavg.deep.refined import answer_coarsely
+    from featavg.deep import answer_coarsely
 
     # What `refine_module` saved: the network inside, perhaps with a two-layer head.
     finer = "fine.head.0.weight" in state

@@ -15,7 +15,7 @@ from featavg.data import Labels, encode, split
 from featavg.errors import InputError
 from featavg.model import Network
 from featavg.progress import Progress, silent
-from featavg.record.words import number as word
+from featavg.record import number as word
 from featavg.refine.baselines import baselines as find_baselines
 from featavg.refine.classifier import SubclassClassifier
 from featavg.refine.columns import Scale, names_of

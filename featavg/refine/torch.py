@@ -116,7 +116,7 @@ def refine_module(
     for images in (x, test[0]):
         _check_box(images, box)
     cut = split_module(module, x, head)
-    from featavg.deep.refined import answer_coarsely
+    from featavg.deep import answer_coarsely
 
     tell(0.05, "finding sub-classes")
     found = SubclassClassifier(n_subclasses, random_state=seed)
@@ -159,15 +159,14 @@ def _check_box(images: Any, box: tuple[float, float] | None) -> None:
 
 
 def _pixels(x: Any) -> Array:
-    from featavg.deep.images import as_images, as_pixels
+    from featavg.deep import as_images, as_pixels
 
     return as_pixels(as_images(x)).flatten(1).double().numpy()
 
 
 def _with_head(module: nn.Module, cut: Cut, found: SubclassClassifier, x: Any) -> nn.Module:
     """A copy of the module whose head is the refined network."""
-    from featavg.deep import as_torch
-    from featavg.deep.images import as_images, outputs_of
+    from featavg.deep import as_images, as_torch, outputs_of
 
     fine = copy.deepcopy(module).eval()
     finer_head = as_torch(found.network_, next(module.parameters()).dtype)
@@ -199,8 +198,7 @@ def _trained(
     """A new module trained on the sub-labels, and what its card says."""
     from dataclasses import asdict
 
-    from featavg.deep import Recipe, fit
-    from featavg.deep.images import as_images, outputs_of
+    from featavg.deep import Recipe, as_images, fit, outputs_of
 
     outputs = len(found.class_of_)
     module = build(outputs)
@@ -259,8 +257,7 @@ def _measure(
     seed: int,
 ) -> tuple[Measured, tuple[str, ...]]:
     """The module at the test images, radii at some of them, and what the attack says against itself."""
-    from featavg.deep import ask_deep
-    from featavg.deep.images import as_images, outputs_of
+    from featavg.deep import as_images, ask_deep, outputs_of
 
     images = as_images(test[0], "test images")
     codes = encode(test[1], found.classes_, "y", len(images))

@@ -72,9 +72,6 @@ def split_module(module: Any, x: ArrayLike, head: str | None = None) -> Cut:
 
     The head is the linear layer of that name, or the last one of the module.
     """
-    from featavg.deep.extra import require_torch
-
-    require_torch()
     name, layer = find_head(module, head)
     features = inputs_of(layer, name, module, x)
     bias = None if layer.bias is None else layer.bias.detach().double().numpy()
@@ -85,7 +82,7 @@ def inputs_of(layer: nn.Module, name: str, module: Any, x: ArrayLike) -> Array:
     """What comes into a layer of the module at points x (sample, ...): (sample, feature)."""
     import torch
 
-    from featavg.deep.images import as_images, outputs_of
+    from featavg.deep import as_images, outputs_of
 
     images = as_images(x)
     seen: list[Any] = []

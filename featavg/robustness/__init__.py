@@ -10,7 +10,10 @@ from featavg.robustness.accuracy import robust_curve as robust_curve
 from featavg.robustness.attacks import APGD as APGD
 from featavg.robustness.attacks import PGD as PGD
 from featavg.robustness.attacks import Attack as Attack
+from featavg.robustness.attacks import Attackable as Attackable
 from featavg.robustness.attacks import BoundaryWalk as BoundaryWalk
+from featavg.robustness.attacks import Field as Field
+from featavg.robustness.attacks import Found as Found
 from featavg.robustness.attacks import GradientWalk as GradientWalk
 from featavg.robustness.attacks import MinimalNorm as MinimalNorm
 from featavg.robustness.attacks import NewtonWalk as NewtonWalk
@@ -18,7 +21,10 @@ from featavg.robustness.attacks import Transfer as Transfer
 from featavg.robustness.attacks import UniversalDirection as UniversalDirection
 from featavg.robustness.attacks import attack_all as attack_all
 from featavg.robustness.attacks import best_of as best_of
+from featavg.robustness.attacks import field_of as field_of
 from featavg.robustness.attacks import levelling as levelling
+from featavg.robustness.attacks import shrink as shrink
+from featavg.robustness.attacks import whole_rows as whole_rows
 from featavg.robustness.bounds import lipschitz_bound as lipschitz_bound
 from featavg.robustness.bounds import local_bound as local_bound
 from featavg.robustness.bracket import RadiusBracket as RadiusBracket

@@ -12,9 +12,7 @@ from featavg.analysis import alignment, decompose
 from featavg.data import Dataset
 from featavg.errors import InputError
 from featavg.model import Network
-from featavg.robustness import RadiusBracket
-from featavg.robustness.accuracy import accuracy_lines
-from featavg.robustness.question import Question
+from featavg.robustness import Question, RadiusBracket, accuracy_lines
 from featavg.show.slice import slice_through
 from featavg.training import Trajectory
 

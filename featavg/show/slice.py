@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from featavg.arrays import Array
-from featavg.robustness.attacks.protocol import Attackable
+from featavg.robustness import Attackable
 
 PLACES = 41  # a side
 ROOM = 1.6  # of the picture, in radii

@@ -138,7 +138,7 @@ def test_margin_of_averaging_networks(split: int) -> None:
 
 def test_margin_of_decoupled_networks() -> None:
     data = sample_clusters(clusters=10, dim=400, samples=10, signal=1.3, seed=0)
-    weights = np.repeat(decoupled_network(data).weights, 2, axis=0)  # m = 10 a class, two for each feature
+    weights = np.repeat(decoupled_network(data).weights, 2, axis=0)  # m = 10 per class, two for each feature
     second = np.repeat(data.center_labels, 2)[None] / 10
     network = BinaryNetwork(weights, np.zeros(20), second, np.zeros(1))
     measured = normalized_margin(network, data.signal * data.centers, data.center_labels)

@@ -21,6 +21,9 @@ from featavg.refine import SubclassClassifier
 
 NAMES = Registry().names
 IMAGES = {"train": 260, "test": 60}  # of each set, in place of the tens of thousands
+# The chapters that convolve; `make test` runs the others once, on one kind of processor.
+CONVOLVING = {"cifar_features", "cifar_robustness", "fashion_robustness", "mnist_robustness", "refine_images",
+              "transfer", "usefulness_cifar"}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -160,15 +163,32 @@ def two_threads() -> Iterator[None]:
     assert after == 2
 
 
+@pytest.fixture
+def convolved(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """How many channels came into each convolution so far."""
+    channels: list[int] = []
+    convolve = torch.nn.functional.conv2d
+
+    def counted(x: torch.Tensor, *rest: Any) -> torch.Tensor:
+        channels.append(x.shape[1])
+        return convolve(x, *rest)
+
+    monkeypatch.setattr(torch.nn.functional, "conv2d", counted)
+    return channels
+
+
 @pytest.mark.usefixtures("small", "two_threads")
-@pytest.mark.parametrize("name", NAMES)
-def test_a_tiny_run_is_a_whole_record(name: str, asked: set[str], tmp_path: Any) -> None:
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[] if name in CONVOLVING else pytest.mark.no_convolution) for name in NAMES]
+)
+def test_a_tiny_run_is_a_whole_record(name: str, asked: set[str], convolved: list[int], tmp_path: Any) -> None:
     size, chapter, told = tiny(name), Registry()[name], [0.0]
     config = chapter.module.Config(**{"seeds": 2, "first_seed": 1001, **size.config})
     made = chapter.run(config, lambda share, _: told.append(share))
     assert told == sorted(told), "progress goes backwards"
     assert told[-1] == pytest.approx(1)
     assert asked == set(chapter.needs)
+    assert bool(convolved) == (name in CONVOLVING)
     record = read_record(write_record(made, tmp_path))
     _is_as_made(record, made)
     _is_of(record, chapter, config)

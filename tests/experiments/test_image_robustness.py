@@ -8,7 +8,7 @@ from torch import nn
 import featavg as fa
 from featavg.deep import as_torch, ask_deep
 from featavg.deep.images import outputs_of
-from featavg.deep.kept import after_epoch
+from featavg.deep.network_cache import after_epoch
 from featavg.experiments import Registry
 from featavg.experiments.images import cifar_robustness, expectations, fashion_robustness, mnist_robustness
 from featavg.experiments.images.attacks import ATTACKS, battery, control

@@ -130,7 +130,7 @@ def test_methods_have_equal_effort_and_width(split: BenchmarkSplit) -> None:
     networks = [COARSE, *CONTROLS, discovered(10), *trained_against(100)]
     assert {len(one.settings) for one in networks} == {4}
     built = [next(iter(one.moments(split, one.settings[0], (1,), 0.5))) for one in networks]
-    # 400 points do not hold 100 sub-classes a class; there every sub-class has one neuron.
+    # 400 points do not hold 100 sub-classes per class; there every sub-class has one neuron.
     assert {len(moment.state.weights) for moment in built if len(moment.class_of) <= 20} == {200}
     assert all(len(moment.state.weights) == len(moment.class_of) for moment in built if len(moment.class_of) > 100)
 

@@ -171,7 +171,7 @@ def test_no_neuron_is_born_dead_and_the_step_is_stable() -> None:
 
 
 def test_the_state_at_a_mark_is_the_mean_of_the_second_half_whatever_the_other_marks() -> None:
-    """Against gradient descent written down once more: all points at once, one neuron a class, some of them off."""
+    """Against gradient descent written down once more: all points at once, one neuron per class, some of them off."""
     rng = np.random.default_rng(0)
     x, labels, start = rng.standard_normal((60, 3)), np.arange(60) % 2, at_centers(np.eye(3)[:2], 1, 0)
     w, b, iterates = start.weights.copy(), start.biases.copy(), []

@@ -167,9 +167,9 @@ def test_a_dead_network_is_flagged_by_gradients_and_crossed_by_the_boundary_walk
         assert f"{attack.name}: zero gradient at 1 of 2 points" in found.flags
         assert f"{attack.name}: dead start (all rival neurons off) at 1 of 2 points" in found.flags
         assert np.isinf(found.upper).tolist() == [True, False]
-    awake = BoundaryWalk(start=[[7.0]])(dead, *at)
-    assert awake.upper == pytest.approx([3.0, 0.5])
-    assert awake.flags == ()
+    started = BoundaryWalk(start=[[7.0]])(dead, *at)
+    assert started.upper == pytest.approx([3.0, 0.5])
+    assert started.flags == ()
     assert UniversalDirection()(dead, *at).upper == pytest.approx([3.0, 0.5])
 
 

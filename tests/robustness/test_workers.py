@@ -1,6 +1,7 @@
 """Points shared among processes, threads or nobody: the same brackets; interrupted, what is finished is returned."""
 
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -72,6 +73,7 @@ if __name__ == "__main__":
 def test_an_interruption_ends_at_once_and_returns_what_is_finished(workers, tmp_path):
     script = tmp_path / "slow.py"
     script.write_text(SLOW)
+    before = _cpu_of_children()
     run = subprocess.Popen(
         [sys.executable, str(script), str(workers)], stdout=subprocess.PIPE, text=True, env=os.environ
     )
@@ -79,7 +81,14 @@ def test_an_interruption_ends_at_once_and_returns_what_is_finished(workers, tmp_
     assert run.stdout.readline().strip() == "begun"
     time.sleep(8.0)
     run.send_signal(signal.SIGINT)
-    began = time.monotonic()
     rest, _ = run.communicate(timeout=60)
     assert rest.splitlines()[-1] == "returned 16 True True"
-    assert time.monotonic() - began < 15
+    # CPU time, since others may use the machine: what 8 seconds allow, and 15 to import, end and verify. To finish the
+    # points at hand would take 30 each.
+    assert _cpu_of_children() - before < 8 * workers + 15
+
+
+def _cpu_of_children() -> float:
+    """CPU seconds of all processes that this one has begun and seen end."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime

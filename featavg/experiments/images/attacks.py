@@ -19,9 +19,9 @@ from featavg.robustness import (
     Transfer,
     UniversalDirection,
     best_of,
+    field_of,
     norm_of,
 )
-from featavg.robustness.attacks import field_of
 
 if TYPE_CHECKING:
     from featavg.deep import DeepQuestion

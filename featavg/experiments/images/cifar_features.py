@@ -99,7 +99,7 @@ class Config(HeadSetting):
 
 def prepare() -> nn.Module:
     """Load the backbone."""
-    from featavg.deep.pretrained import cifar_backbone
+    from featavg.deep import cifar_backbone
 
     return cifar_backbone()
 

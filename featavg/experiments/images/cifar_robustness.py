@@ -53,8 +53,7 @@ class Config(ImageSetting):
 
 def prepare(config: Config) -> Pair:
     """How both networks are made."""
-    from featavg.deep import Recipe, ResNet18
-    from featavg.deep.backbones import CIFAR10_MEAN, CIFAR10_STD
+    from featavg.deep import CIFAR10_MEAN, CIFAR10_STD, Recipe, ResNet18
 
     def module(outputs: int, shape: tuple[int, int, int], seed: int) -> ResNet18:
         return ResNet18(outputs, width=config.width, mean=CIFAR10_MEAN, std=CIFAR10_STD, seed=seed)

@@ -13,7 +13,7 @@ from featavg.data import Dataset, load_images
 from featavg.experiments import Quantity
 from featavg.model import Network
 from featavg.record import Drawing
-from featavg.refine.averages import Averages, averages, centred_means
+from featavg.refine import Averages, averages, centred_means
 from featavg.robustness import robust_radius
 from featavg.threads import one_thread
 from featavg.training import GradientDescent, train

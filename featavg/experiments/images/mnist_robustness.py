@@ -47,7 +47,7 @@ class Config(CnnSetting):
 
 def prepare(config: Config) -> Pair:
     """How both networks are made."""
-    from featavg.deep.backbones import MNIST_MEAN, MNIST_STD
+    from featavg.deep import MNIST_MEAN, MNIST_STD
 
     return cnn_pair(config, MNIST_MEAN[0], MNIST_STD[0], PUBLISHED)
 

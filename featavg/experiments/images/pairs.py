@@ -147,7 +147,7 @@ def measure(config: ImageSetting, seed: int, case: Pair, progress: Progress) -> 
 
 
 def _network(config: ImageSetting, pair: Pair, images: Images, kind: str, seed: int, epoch: int) -> nn.Module:
-    from featavg.deep.kept import after_epoch
+    from featavg.deep import after_epoch
 
     return after_epoch(_name(config, kind, seed), _module(pair, images, kind, seed), epoch)
 
@@ -175,7 +175,7 @@ def _name(config: ImageSetting, kind: str, seed: int) -> str:
 
 
 def _train(config: ImageSetting, pair: Pair, images: Images, kind: str, seed: int, progress: Progress) -> None:
-    from featavg.deep.kept import trained
+    from featavg.deep import trained
 
     def tell(done: float, total: float) -> None:
         progress(done / total, f"training on {kind} labels")
@@ -201,8 +201,7 @@ def _question(config: ImageSetting, module: nn.Module, images: Images) -> DeepQu
 
 def _clean_accuracy(config: ImageSetting, module: nn.Module, images: Images) -> float:
     """The share of all test images whose binary decision is right."""
-    from featavg.deep import decision_of
-    from featavg.deep.images import outputs_of
+    from featavg.deep import decision_of, outputs_of
 
     outputs = outputs_of(module, images.x).double().numpy()
     decision = decision_of(outputs.shape[1], **_readout(config, module))

@@ -16,8 +16,7 @@ from featavg.arrays import Array, Ints
 from featavg.data import load_images
 from featavg.experiments.images.gaps import NETWORKS
 from featavg.model import BinaryNetwork, Network
-from featavg.refine.fit import descend
-from featavg.refine.frame import Frame, State, at_random
+from featavg.refine import Frame, State, at_random, descend
 from featavg.robustness import Budget, Readout, robust_radius
 
 if TYPE_CHECKING:

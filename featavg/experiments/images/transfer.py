@@ -94,7 +94,7 @@ class Config(HeadSetting):
 
 def prepare() -> nn.Module:
     """Load the backbone."""
-    from featavg.deep.efficientnet import imagenet_backbone
+    from featavg.deep import imagenet_backbone
 
     return imagenet_backbone()
 

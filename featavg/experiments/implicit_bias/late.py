@@ -6,8 +6,7 @@ from collections.abc import Collection, Sequence
 
 import numpy as np
 
-from featavg.analysis import normalized_margin
-from featavg.analysis.margins import parameter_norm
+from featavg.analysis import normalized_margin, parameter_norm
 from featavg.arrays import Array
 from featavg.data import Dataset
 from featavg.errors import InputError

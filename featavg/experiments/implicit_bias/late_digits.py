@@ -90,7 +90,7 @@ def _attacked(network: Network, data: Dataset) -> float:
     """Median distance to the nearest fooled point that an attack finds: an upper bound, as for three layers all are."""
     import torch
 
-    from featavg.deep.question import ask_deep
+    from featavg.deep import ask_deep
 
     parts: list[Any] = []
     for layer in network.layers:

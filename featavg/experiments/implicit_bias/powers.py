@@ -10,9 +10,7 @@ from numpy.typing import ArrayLike
 
 from featavg.arrays import Array, Bools, Ints
 from featavg.model import Network, Readout, Sign
-from featavg.robustness import MinimalNorm, NewtonWalk, Norm, RadiusBracket, best_of
-from featavg.robustness.attacks import Attack, Field, Found
-from featavg.robustness.attacks.minimal import shrink
+from featavg.robustness import Attack, Field, Found, MinimalNorm, NewtonWalk, Norm, RadiusBracket, best_of, shrink
 
 
 @dataclass(frozen=True, eq=False)

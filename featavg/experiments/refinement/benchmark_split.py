@@ -12,8 +12,7 @@ import numpy as np
 
 from featavg.arrays import Array, Ints
 from featavg.data import Dataset, Part, load_images, split
-from featavg.refine.discover import Finder, embed
-from featavg.refine.frame import Frame
+from featavg.refine import Finder, Frame, embed
 from featavg.threads import one_thread
 
 Kind = Literal["coarse", "true", "discovered", "random"]
@@ -118,8 +117,7 @@ def cifar_features(task: str) -> Draw:
     """CIFAR-10 images as the 128 penultimate outputs of the backbone that ships with the package."""
 
     def draw(part: Part, samples: int, seed: int) -> Dataset:
-        from featavg.deep import channels_first, extract_features, feature_data
-        from featavg.deep.pretrained import cifar_backbone
+        from featavg.deep import channels_first, cifar_backbone, extract_features, feature_data
 
         found = load_images("cifar10", part, task, samples=samples, seed=seed)
         with one_thread():

@@ -20,9 +20,7 @@ from featavg.data import Dataset, sample_clusters
 from featavg.experiments import Expect, Quantity
 from featavg.model import averaging_network, decoupled_network
 from featavg.record import Column, Drawing, Table
-from featavg.refine import diagnose, discover_sublabels, read_decision
-from featavg.refine.diagnose import averages_of, subclasses
-from featavg.refine.diagnosis import LEVEL
+from featavg.refine import LEVEL, averages_of, diagnose, discover_sublabels, read_decision, subclasses
 
 COST = ("long", 320)
 NEEDS: tuple[str, ...] = ()

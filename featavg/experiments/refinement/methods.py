@@ -17,9 +17,7 @@ import numpy as np
 from featavg.arrays import Ints
 from featavg.experiments.refinement.adversarial import worst_in_ball
 from featavg.experiments.refinement.benchmark_split import BenchmarkSplit, Kind
-from featavg.refine.discover import means
-from featavg.refine.fit import descend
-from featavg.refine.frame import State, at_centers, at_random
+from featavg.refine import State, at_centers, at_random, descend, means
 from featavg.robustness import Readout
 from featavg.training import CrossEntropy, Loss, PooledCrossEntropy, SmoothedCrossEntropy
 

@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from featavg.analysis import decompose, reconstruct
-from featavg.analysis.decomposition import Decomposition
+from featavg.analysis import Decomposition, decompose, reconstruct
 from featavg.arrays import Array
 from featavg.data import Dataset, sample_clusters
 from featavg.experiments import Expect, Quantity

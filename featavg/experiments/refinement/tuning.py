@@ -15,7 +15,7 @@ import numpy as np
 from featavg.arrays import Array
 from featavg.experiments.refinement.benchmark_split import BenchmarkSplit
 from featavg.experiments.refinement.methods import Method, Moment, Setting
-from featavg.refine.select import grouped, newton_distances
+from featavg.refine import grouped, newton_distances
 
 SLACK = 0.01  # of accuracy that may be paid for robustness
 ROBUST_POINTS = 500

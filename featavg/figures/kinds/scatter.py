@@ -1,4 +1,4 @@
-"""Named points in the plane: what each contender costs, and what it gets wrong."""
+"""Named points in the plane: what each method costs, and what it gets wrong."""
 
 from __future__ import annotations
 

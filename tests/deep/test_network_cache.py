@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from featavg.deep import Recipe, SmallCNN
-from featavg.deep.kept import after_epoch, trained
+from featavg.deep.network_cache import after_epoch, trained
 from featavg.deep.pretrained import NAME, SHA256, cifar_backbone
 from featavg.errors import InputError
 
