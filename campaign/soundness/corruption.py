@@ -1,15 +1,18 @@
 """Saved proofs, damaged at random: whatever was done to the file, it never proves more than the truth.
 
 Bytes are damaged blindly; if the file is a zip of NumPy arrays, single arrays are also changed and packed again, so
-that the damage gets past the archive's own checksums and meets the checker.
+that the damage gets past the archive's own checksums and meets the checker. Proofs are also held against networks near
+the one that they are about.
 """
 
 from __future__ import annotations
 
 import io
+import math
 import warnings
 import zipfile
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,20 +20,29 @@ import numpy as np
 
 import featavg as fa
 from campaign.soundness.families import Array, Generator
+from campaign.soundness.problem import Problem
 from campaign.soundness.truth import Truth
 
+# What a digest does not guard.
+BELIEVED = ("proof.", "lower", "upper", "witness", "infinity", "status")
 OUTCOMES = ("refused", "not verified", "verified, within the truth", "above the truth", "traceback")
 
 
 def outcome(path: Path, content: bytes, truth: Truth, load: Callable[[Path], Any] | None = None) -> str:
-    """Write `content` to a file, load it as a bracket of one point and verify it; say what came of it."""
+    """Write `content` to a file, load it as a bracket of one point; say what comes of it."""
     path.write_bytes(content)
+    return standing(lambda: (load or load_bracket)(path), truth)
+
+
+def standing(brought: Callable[[], Any], truth: Truth) -> str:
+    """What a bracket of one point is worth: its own claim is verified, and then one that is certainly too large."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            bracket = (load or load_bracket)(path)
-            if not bool(np.all(bracket.verify())):
-                return "not verified"
+            bracket = brought()
+            is_verified = bool(np.all(bracket.verify()))
+            greater = too_large(truth)
+            is_believed = greater is not None and bool(np.any(replace(bracket, **greater).verify()))
     except fa.InputError:
         return "refused"
     except Exception as error:
@@ -38,7 +50,29 @@ def outcome(path: Path, content: bytes, truth: Truth, load: Callable[[Path], Any
     lowers, uppers = np.atleast_1d(bracket.lower), np.atleast_1d(bracket.upper)
     wrong = any(truth.refutes_lower(float(bound)) for bound in lowers)
     wrong |= any(truth.refutes_upper(float(bound)) for bound in uppers)
-    return "above the truth" if wrong or len(lowers) != 1 else "verified, within the truth"
+    if is_believed or (is_verified and (wrong or len(lowers) != 1)):
+        return "above the truth"
+    return "verified, within the truth" if is_verified else "not verified"
+
+
+def too_large(truth: Truth) -> dict[str, Any] | None:
+    """A lower bound just above the truth, whatever the witness; None where there is no such number."""
+    claim = truth.radius
+    while math.isfinite(claim) and not truth.refutes_lower(claim):
+        claim = math.nextafter(claim, math.inf)
+    return {"lower": np.array([claim]), "upper": np.array([math.inf])} if math.isfinite(claim) else None
+
+
+def disturbed(rng: Generator, problem: Problem) -> Problem:
+    """A network near that of a problem: what is proved of one is no proof about the other."""
+    name = str(rng.choice(["weights", "biases", "second", "constants"]))
+    values = np.array(getattr(problem, name))
+    with np.errstate(all="ignore"):
+        changed = values * (1.0 + float(rng.choice([1e-9, 1e-3, 0.5])) * rng.standard_normal(values.shape))
+        changed = np.where(np.isfinite(changed), changed, values)
+    plain = changed.tolist()
+    parts: dict[str, Any] = {name: tuple(map(tuple, plain)) if changed.ndim == 2 else tuple(plain)}
+    return replace(problem, **parts)
 
 
 def load_bracket(path: Path) -> Any:
@@ -94,7 +128,8 @@ def _with_changed_array(rng: Generator, content: bytes) -> bytes:
     """Change one member of the archive and pack everything again."""
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         members = {name: archive.read(name) for name in archive.namelist()}
-    name = str(rng.choice(list(members)))
+    believed = [name for name in members if name.startswith(BELIEVED)] or list(members)
+    name = str(rng.choice(believed if rng.random() < 0.9 else list(members)))
     members[name] = _changed_member(rng, members[name])
     if rng.random() < 0.02:
         del members[name]

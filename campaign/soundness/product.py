@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import math
 import signal
 import time
@@ -17,6 +16,7 @@ import numpy as np
 
 import featavg as fa
 from campaign.soundness.problem import Problem
+from featavg.robustness import ask
 
 BUDGET = 2.0  # CPU seconds that the search may take; these problems are tiny
 PATIENCE = 20.0  # CPU seconds after which a problem counts as one that never returned
@@ -47,7 +47,7 @@ def asked(problem: Problem, audit: bool = False) -> Answer:
             warnings.simplefilter("ignore")
             bracket = radius_bracket(problem)
             is_verified = bool(np.all(bracket.verify()))
-            audit = audit and can_audit() and len(bracket.proofs.reach) <= AUDITED
+            audit = audit and len(bracket.proofs.reach) <= AUDITED
             is_audited = bool(np.all(bracket.verify(audit=True))) if audit else None
     except fa.InputError as refusal:
         return Answer(refusal=str(refusal), seconds=time.process_time() - began)
@@ -88,14 +88,17 @@ def interrupted_after(seconds: float) -> Iterator[None]:
 def radius_bracket(problem: Problem) -> Any:
     """`fa.robust_radius` of a problem."""
     return fa.robust_radius(
-        model(problem),
-        [problem.x],
-        [problem.y],
-        norm=problem.norm,
-        readout=problem.readout,
-        box=_box(problem),
-        budget=fa.Budget(seconds=BUDGET),
+        model(problem), [problem.x], [problem.y], **_asked(problem), budget=fa.Budget(seconds=BUDGET)
     )
+
+
+def question(problem: Problem) -> Any:
+    """The same as a question that nobody has answered."""
+    return ask(model(problem), [problem.x], [problem.y], **_asked(problem))
+
+
+def _asked(problem: Problem) -> dict[str, Any]:
+    return {"norm": problem.norm, "readout": problem.readout, "box": _box(problem)}
 
 
 def model(problem: Problem) -> Any:
@@ -105,16 +108,6 @@ def model(problem: Problem) -> Any:
     if problem.class_labels is None:
         return weights, biases, second, constants
     return fa.MulticlassNetwork(weights, biases, second, constants, class_labels=np.array(problem.class_labels))
-
-
-def can_audit() -> bool:
-    """Whether brackets have a second checker."""
-    return "audit" in inspect.signature(fa.RadiusBracket.verify).parameters
-
-
-def can_save() -> bool:
-    """Whether brackets can be written and read."""
-    return hasattr(fa.RadiusBracket, "save") and "load_bracket" in dir(fa)
 
 
 def _box(problem: Problem) -> Any:

@@ -1,42 +1,48 @@
-"""The campaign: problem after problem in one process, kept in a file of JSON lines, summed up in a record.
+"""The campaign: problem after problem, kept in a file of JSON lines, summed up in a record.
 
 A run that was interrupted goes on where it stopped, as long as neither the product nor the campaign has changed.
 """
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
+import multiprocessing
 import time
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import featavg
+from campaign.soundness.problem import Problem
+from campaign.soundness.product import radius_bracket
 from campaign.soundness.summary import summed_up
-from campaign.soundness.trial import failure, tried
+from campaign.soundness.trial import ROUND, failure, posed, tried
 from featavg.record import Record
 from featavg.robustness.warm import warm_up
 
 PROBLEMS = 100_000
 CHECKPOINT = 200  # problems between two writings to the file
 LINE = 50  # problems between two looks at the progress line
+SHARE = 20  # problems that a process is given at a time
 
 
 def run(folder: Path, workers: int = 1, problems: int = PROBLEMS, seed: int = 0) -> Record:
-    """Try what has not been tried yet and sum up; `workers` is ignored, the campaign is one process."""
+    """Try what has not been tried yet, in so many processes, and sum up."""
     folder.mkdir(parents=True, exist_ok=True)
     kept = folder / f"soundness-{seed}-{fingerprint()}.jsonl"
     failures = kept.with_suffix(".failures.jsonl")
     done = list(finished(kept))[:problems]
-    warm_up()  # a problem that waits for the compiler would count as one that never returns
+    if len(done) < problems:
+        compile_kernels(seed)
     began = time.perf_counter()
     fresh: list[dict[str, Any]] = []
     try:
-        for number in range(len(done), problems):
-            told, problem = tried(seed, number)
+        for told, problem in trials(seed, range(len(done), problems), workers):
             fresh.append(told)
-            if told["faults"] or told["damage"].startswith(("above", "traceback")):
+            if told["faults"] or any(damage.startswith(("above", "traceback")) for damage in told["damages"]):
                 _append(failures, [failure(told, problem)])
             is_checkpoint = len(fresh) == CHECKPOINT
             if is_checkpoint or len(fresh) % LINE == 0:
@@ -48,6 +54,23 @@ def run(folder: Path, workers: int = 1, problems: int = PROBLEMS, seed: int = 0)
     finally:
         _append(kept, fresh)
     return summed_up(done + fresh, seed)
+
+
+def compile_kernels(seed: int) -> None:
+    """Ask the first problems without a clock: one that waits for the compiler would count as one that never returns."""
+    warm_up()
+    for number in range(ROUND):
+        with contextlib.suppress(Exception):  # what goes wrong is told when its turn comes
+            radius_bracket(posed(seed, number)[1])
+
+
+def trials(seed: int, numbers: range, workers: int) -> Iterator[tuple[dict[str, Any], Problem]]:
+    """What comes of each problem, in order."""
+    if workers == 1 or not numbers:
+        yield from map(partial(tried, seed), numbers)
+        return
+    with multiprocessing.get_context("spawn").Pool(workers) as pool:
+        yield from pool.imap(partial(tried, seed), numbers, SHARE)
 
 
 def progress(done: list[dict[str, Any]], problems: int, seconds: float) -> str:

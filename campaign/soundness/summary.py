@@ -45,7 +45,7 @@ def summed_up(told: list[dict[str, Any]], seed: int) -> Record:
             "families": families,
             "readouts": readouts,
             "faults": list(FAULTS),
-            "damages": dict(Counter(line["damage"].split(":")[0] for line in told if line["damage"])),
+            "damages": dict(Counter(damage.split(":")[0] for line in told for damage in line["damages"])),
         },
         seeds=(seed,),
         claims=(*_no_faults(told), _closed(told), *_damages(told)),
@@ -106,7 +106,7 @@ def _closed(told: list[dict[str, Any]]) -> Claim:
 
 
 def _damages(told: list[dict[str, Any]]) -> list[Claim]:
-    damages = [line["damage"] for line in told if line["damage"]]
+    damages = [damage for line in told for damage in line["damages"]]
     if not damages:
         return []
     return [
@@ -117,7 +117,8 @@ def _damages(told: list[dict[str, Any]]) -> list[Claim]:
             expected=0.0,
             tolerance=0.0,
             tolerance_reason="a count",
-            how=f"of {len(damages):,} saved proofs, each damaged at random",
+            how=f"of {len(damages):,}: saved proofs, damaged at random, and proofs held against other networks; each "
+            "is asked for what it claims and for a little more than the truth",
         )
         for start, text in (
             ("above", "No damaged proof proves more than the truth."),

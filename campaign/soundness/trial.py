@@ -5,25 +5,27 @@ from __future__ import annotations
 import math
 import tempfile
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from flint import fmpq
 
-from campaign.soundness.corruption import damaged, outcome
+from campaign.soundness.corruption import damaged, disturbed, outcome, standing
 from campaign.soundness.hostile import hostile_problem
 from campaign.soundness.judgement import judged
 from campaign.soundness.larger import Undecided, larger_problem, solver_radius
 from campaign.soundness.pooled import pooled_fooled, pooled_radius
 from campaign.soundness.problem import Problem, written
-from campaign.soundness.product import Answer, asked, can_save
+from campaign.soundness.product import Answer, asked, interrupted_after, question
 from campaign.soundness.rationals import fooled
 from campaign.soundness.scip import scip_truth
 from campaign.soundness.truth import Truth, exact_radius
 
 SOLVER_FROM, SCIP_FROM, ROUND = 90, 99, 100  # of every hundred problems 90 are small, 9 go to solvers, 1 to SCIP
-AUDIT_EVERY, CORRUPT_EVERY = 10, 5
+SETTLING = 120.0  # CPU seconds
+AUDIT_EVERY, CORRUPT_EVERY, DAMAGES = 10, 10, 3
 
 
 def tried(seed: int, number: int) -> tuple[dict[str, Any], Problem]:
@@ -32,9 +34,12 @@ def tried(seed: int, number: int) -> tuple[dict[str, Any], Problem]:
     answer = asked(problem, audit=number % AUDIT_EVERY == 0)
     began = time.process_time()
     truth = true_radius(oracle, problem, answer)
-    truth_seconds = time.process_time() - began
     verdict = judged(problem, answer, truth, pooled_fooled if oracle == "balls" else fooled)
-    damage = corrupted(seed, number, answer, truth) if number % CORRUPT_EVERY == 0 else ""
+    if oracle in ("solver", "SCIP") and {"lower above the truth", "upper below the truth"} & set(verdict.faults):
+        oracle, truth = settled(oracle, problem, truth)
+        verdict = judged(problem, answer, truth)
+    truth_seconds = time.process_time() - began
+    damages = corrupted(seed, number, oracle, problem, answer, truth) if number % CORRUPT_EVERY == 0 else []
     told = {
         "number": number,
         "oracle": oracle if truth.low is None or truth.low > 0 or truth.high is not None else f"{oracle}, undecided",
@@ -52,7 +57,7 @@ def tried(seed: int, number: int) -> tuple[dict[str, Any], Problem]:
         "excess": verdict.excess.hex(),
         "message": answer.error or answer.refusal,
         "audited": answer.is_audited is not None,
-        "damage": damage,
+        "damages": damages,
         "seconds": round(answer.seconds, 4),
         "truth_seconds": round(truth_seconds, 4),
     }
@@ -82,15 +87,29 @@ def true_radius(oracle: str, problem: Problem, answer: Answer) -> Truth:
         return Truth(problem.norm, fmpq(0), None)
 
 
-def corrupted(seed: int, number: int, answer: Answer, truth: Truth) -> str:
-    """Save the proof, damage the file, and say what came of loading it; empty where nothing can be saved."""
-    if answer.bracket is None or not can_save():
-        return ""
+def settled(oracle: str, problem: Problem, truth: Truth) -> tuple[str, Truth]:
+    """Where a solver and an answer contradict each other, rationals decide, if they can in time."""
+    try:
+        with interrupted_after(SETTLING):
+            return f"{oracle}, then rationals", exact_radius(problem)
+    except TimeoutError:
+        return oracle, truth
+
+
+def corrupted(seed: int, number: int, oracle: str, problem: Problem, answer: Answer, truth: Truth) -> list[str]:
+    """Damage the saved proof several times, hold it against another network; say what came of each."""
+    if answer.bracket is None:
+        return []
     rng = np.random.default_rng([seed, number, 2])
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "bracket.npz"
         answer.bracket.save(path)
-        return outcome(path, damaged(rng, path.read_bytes()), truth)
+        content = path.read_bytes()
+        found = [outcome(path, damaged(rng, content), truth) for _ in range(DAMAGES)]
+    if oracle == "rationals":
+        other = disturbed(rng, problem)
+        found.append(standing(lambda: replace(answer.bracket, question=question(other)), exact_radius(other)))
+    return found
 
 
 def failure(told: dict[str, Any], problem: Problem) -> dict[str, Any]:

@@ -16,12 +16,13 @@ from featavg.arrays import Array, Ints
 from featavg.errors import InputError
 from featavg.robustness.attacks import GradientWalk, NewtonWalk, best_of
 from featavg.robustness.bracket import RadiusBracket, joined
-from featavg.robustness.proof.format import Problem, no_proofs
+from featavg.robustness.proof.format import Problem, no_proofs, part
 from featavg.robustness.proof.witness import witness_distance
 from featavg.robustness.question import Question
-from featavg.robustness.search.answer import Answer, answer, improve, is_exact, part
+from featavg.robustness.search.answer import Answer, answer, is_exact
 from featavg.robustness.search.budget import Budget
 from featavg.robustness.search.propose import INTERRUPTED, Progress
+from featavg.robustness.search.seeds import inner_start
 from featavg.robustness.status import status_of
 from featavg.threads import one_thread
 
@@ -99,16 +100,14 @@ def _from_attacks(
 ) -> Answer:
     """The same for summed probabilities, whose search is poor at finding fooled points: attacks go ahead of it."""
     attacked = best_of(GradientWalk(restarts=1).on(question), NewtonWalk().on(question))
-    fooled = np.isfinite(attacked.upper)
-    start = np.where(fooled[:, None], attacked.witness, question.x)
+    start = np.where(np.isfinite(attacked.upper)[:, None], attacked.witness, question.x)
+    for i in np.flatnonzero(np.isinf(attacked.upper)).tolist():
+        inside = inner_start(problem, i)
+        start[i] = start[i] if inside is None else inside
     whole = answer(problem, budget, progress, question.misclassified, start, reach)
-    nearer = np.flatnonzero(attacked.upper < whole.upper)
-    lost = nearer[np.isinf(whole.upper[nearer])] if reach is None else nearer[:0]
-    whole.upper[nearer], whole.witness[nearer] = attacked.upper[nearer], attacked.witness[nearer]
-    if len(lost):
-        # Without a fooled point the search looked to the horizon; now it knows how far is far enough.
-        limit = attacked.upper[lost]
-        improve(whole, answer(part(problem, lost), budget, progress, None, start[lost], limit), lost, None)
+    shown = witness_distance(problem, start)
+    nearer = shown < whole.upper
+    whole.upper[nearer], whole.witness[nearer] = shown[nearer], start[nearer]
     whole.lower = np.minimum(whole.lower, whole.upper)
     for i in np.flatnonzero(is_exact(whole.lower, whole.upper)).tolist():
         whole.ended[i] = ""

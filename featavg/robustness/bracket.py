@@ -14,9 +14,9 @@ from numpy.typing import ArrayLike
 from featavg.arrays import Array, Bools, Ints
 from featavg.data import Names
 from featavg.errors import InputError
+from featavg.robustness.proof.certificates import Certificate, certified
 from featavg.robustness.proof.checker import proves
-from featavg.robustness.proof.format import Norm, Problem, Proofs, join, no_proofs, take
-from featavg.robustness.proof.infinity import Emptiness, infinite
+from featavg.robustness.proof.format import Norm, Problem, Proofs, join, no_proofs, part, take
 from featavg.robustness.proof.witness import shows, witness_distance
 from featavg.robustness.status import Status
 from featavg.shown import frame, html_table, text_table
@@ -72,7 +72,7 @@ class RadiusBracket:
     question: Asked
     flags: tuple[str, ...] = ()  # what a method says against itself
     proofs: Proofs | None = None  # of the lower bounds, if they were kept
-    certificates: tuple[Emptiness, ...] = ()  # of infinite radii
+    certificates: tuple[Certificate, ...] = ()  # in rationals, of infinite radii among others
     reasons: tuple[str, ...] = ()  # (point,)  why the search ended early, empty where it did not
 
     def __post_init__(self) -> None:
@@ -132,13 +132,20 @@ class RadiusBracket:
             from featavg.robustness.proof.audit import audit as audited
             from featavg.robustness.proof.audit import audit_witness
 
+            below = self._or_certified(problem, audited(problem, proofs) >= self.lower)
             # What few bits leave open, more of them may decide.
-            below = audited(problem, proofs) >= self.lower
-            below = below if below.all() else audited(problem, proofs, precision=1024) >= self.lower
+            below = below if below.all() else below | (audited(problem, proofs, precision=1024) >= self.lower)
             above = audit_witness(problem, witness, upper)
         else:
-            below, above = proves(problem, proofs, self.lower), shows(problem, witness, upper)
-        return (self.lower >= 0) & (below | infinite(problem, self.certificates)) & above
+            below = self._or_certified(problem, proves(problem, proofs, self.lower))
+            above = shows(problem, witness, upper)
+        return (self.lower >= 0) & below & above
+
+    def _or_certified(self, problem: Problem, proved: Bools) -> Bools:
+        """What is proved, or certified in rationals: (point,)."""
+        rest = np.flatnonzero(~proved) if self.certificates else np.zeros(0, dtype=np.int64)
+        proved[rest] = certified(part(problem, rest), self.certificates) >= self.lower[rest]
+        return proved
 
     def _floats_agree(self) -> Bools:
         """Without a checker: nothing is claimed below, and in floats the witness is fooled at distance `upper`."""

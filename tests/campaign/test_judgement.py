@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import itertools
 import math
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
@@ -87,24 +87,28 @@ def test_what_never_returns_is_interrupted() -> None:
             pass
 
 
+@dataclass
 class Loaded:
-    """A bracket as it comes from a file."""
+    """A bracket as it comes from a file, whose proof proves so much and whose witness shows so little."""
 
-    def __init__(self, lower: float, upper: float, is_valid: bool) -> None:
-        self.lower, self.upper, self.is_valid = np.array([lower]), np.array([upper]), is_valid
+    lower: float | np.ndarray
+    upper: float | np.ndarray
+    proves: float = 2.0
+    shows: float = 2.0
 
     def verify(self) -> np.ndarray:
-        return np.array([self.is_valid])
+        return np.atleast_1d((self.lower <= self.proves) & (self.upper >= self.shows))
 
 
 @pytest.mark.parametrize(
     ("loaded", "expected"),
     [
-        (Loaded(2.0, 2.0, True), "verified, within the truth"),
-        (Loaded(0.5, math.inf, True), "verified, within the truth"),
-        (Loaded(ABOVE, 3.0, False), "not verified"),
-        (Loaded(ABOVE, 3.0, True), "above the truth"),
-        (Loaded(1.0, BELOW, True), "above the truth"),
+        (Loaded(2.0, 2.0), "verified, within the truth"),
+        (Loaded(0.5, math.inf), "verified, within the truth"),
+        (Loaded(ABOVE, 3.0), "not verified"),
+        (Loaded(ABOVE, 3.0, proves=3.0), "above the truth"),
+        (Loaded(1.0, BELOW, shows=1.0), "above the truth"),
+        (Loaded(1.0, 3.0, proves=ABOVE), "above the truth"),  # it does not claim what it would prove
         (InputError("damaged"), "refused"),
         (KeyError("theta"), "traceback: KeyError: 'theta'"),
     ],

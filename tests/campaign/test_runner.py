@@ -21,7 +21,7 @@ def told(number: int, **changes: Any) -> dict[str, Any]:
         "number": number, "oracle": "rationals", "family": "ordinary", "readout": "sign", "norm": "l2", "box": False,
         "lower": (2.0).hex(), "upper": (2.0).hex(), "truth": (2.0).hex(), "status": "exact", "faults": [],
         "closed": True, "closed_as_floats_go": True, "excess": (0.0).hex(), "message": "", "audited": False,
-        "damage": "", "seconds": 0.1, "truth_seconds": 0.1,
+        "damages": [], "seconds": 0.1, "truth_seconds": 0.1,
     }  # fmt: skip
     return line | changes
 
@@ -36,12 +36,15 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> list[int]:
             numbers.append(13)
             raise KeyboardInterrupt
         numbers.append(number)
-        wrong = {7: {"faults": ["lower above the truth"], "excess": (0.5).hex()}, 8: {"damage": "above the truth"}}
+        wrong = {
+            7: {"faults": ["lower above the truth"], "excess": (0.5).hex()},
+            8: {"damages": ["refused", "above the truth"]},
+        }
         return told(number, **wrong.get(number, {})), PROBLEM
 
     monkeypatch.setattr(runner, "tried", pretended)
     monkeypatch.setattr(runner, "CHECKPOINT", 5)
-    monkeypatch.setattr(runner, "warm_up", lambda: 0.0)
+    monkeypatch.setattr(runner, "compile_kernels", lambda seed: None)
     return numbers
 
 

@@ -1,14 +1,16 @@
+import warnings
 from dataclasses import replace
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.testing import assert_allclose
 
 import featavg as fa
 from featavg.errors import InputError
 from featavg.robustness import robust_radius
-from featavg.robustness.attacks import PGD, BoundaryWalk, GradientWalk, UniversalDirection, best_of
+from featavg.robustness.attacks import PGD, BoundaryWalk, GradientWalk, NewtonWalk, UniversalDirection, best_of
 from featavg.robustness.attacks.base import Attack, Found
 from tests.robustness.questions import ATTACKS, READOUTS, random_question
 
@@ -263,3 +265,14 @@ def test_bad_settings_are_one_sentence():
     ):
         with pytest.raises(InputError, match=words):
             make()
+
+
+@pytest.mark.parametrize("attack", [GradientWalk(), NewtonWalk()], ids=lambda attack: attack.name)
+def test_a_box_that_is_open_on_one_side(attack):
+    """f = ReLU(x₁) − ReLU(−x₂) + 1 at (1, −1): free along −x₂ alone, where the radius is 1."""
+    network = ([[1.0, 0.0], [0.0, -1.0]], [0.0, 0.0], [[1.0, -1.0]], [1.0])
+    box = (np.array([1.0, -np.inf]), np.array([np.inf, 0.0]))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = attack(network, [[1.0, -1.0]], [1], box=box)
+    assert_allclose(found.upper, [1.0], rtol=1e-6)

@@ -22,6 +22,7 @@ TIE = 1e-9
 FLAT = 1e-12
 # How finely the bent path of a ray in a box is sampled, and then bisected.
 BOX_TIMES, BOX_HALVINGS = 64, 50
+OPEN_SIZES = 1e3
 
 
 def field_of(question: Attackable) -> Field:
@@ -127,6 +128,10 @@ class TwoLayerField(Field):
         low, high = self.question.box
         wall = np.where(direction > 0, high, low) - self.x
         exits = np.divide(wall, direction, out=np.zeros_like(wall), where=direction != 0)
+        # Where the box is open the path is searched for as many sizes of the point.
+        size, pace = np.abs(self.x).max(axis=1, initial=1.0), np.abs(direction).max(axis=1, initial=0.0)
+        far = OPEN_SIZES * size / np.where(pace > 0, pace, 1.0)
+        exits = np.where(np.isfinite(exits), exits, far[:, None])
         times = np.concatenate([[0.0], np.geomspace(1e-6, 1.0, BOX_TIMES)])[:, None] * exits.max(axis=1)
         hits = np.stack([self.fooled(self.inside(time[:, None] * direction)) for time in times])
         first, each = hits.argmax(axis=0), np.arange(len(self))

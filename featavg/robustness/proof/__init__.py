@@ -2,7 +2,8 @@
 
     check(problem: Problem, proofs: Proofs, claimed: Array | None = None) -> Floats         lower (point,)
     witness_distance(problem: Problem, witness: Array) -> Floats                            upper (point,)
-    infinite(problem: Problem, certificates: Sequence[Emptiness]) -> Bools                  lower = upper = ∞ (point,)
+    certified(problem: Problem, certificates: Sequence[Certificate]) -> Floats              lower (point,), in rationals
+    infinite(problem: Problem, certificates: Sequence[Certificate]) -> Bools                lower = upper = ∞ (point,)
     proves(problem: Problem, proofs: Proofs, lower: Array) -> Bools                         does it prove that much?
     shows(problem: Problem, witness: Array, upper: Array) -> Bools                          does it show that little?
     rivals(decision: Decision, label: int, outputs: int) -> Ints                            all that must be excluded
@@ -13,14 +14,15 @@ It uses the cheapest arithmetic that reaches `claimed` up to 1e-9; without `clai
 `format.py` says what a problem and a proof are, `regions.py` what `mix` means, `tree.py` what a cut proves.
 """
 
+from featavg.robustness.proof.certificates import Certificate as Certificate
+from featavg.robustness.proof.certificates import certified as certified
+from featavg.robustness.proof.certificates import infinite as infinite
 from featavg.robustness.proof.checker import check as check
 from featavg.robustness.proof.checker import proves as proves
 from featavg.robustness.proof.format import Decision as Decision
 from featavg.robustness.proof.format import Neurons as Neurons
 from featavg.robustness.proof.format import Problem as Problem
 from featavg.robustness.proof.format import Proofs as Proofs
-from featavg.robustness.proof.infinity import Emptiness as Emptiness
-from featavg.robustness.proof.infinity import infinite as infinite
 from featavg.robustness.proof.regions import rivals as rivals
 from featavg.robustness.proof.witness import shows as shows
 from featavg.robustness.proof.witness import witness_distance as witness_distance

@@ -11,7 +11,7 @@ Version 1. All arrays are little-endian, in C order; text is UTF-8 in an array o
     lower upper witness                     what was proved and shown, float64: (point,), (point,), (point, axis)
     status                                  int8 (point,): a position in the list of statuses
     proof.point ... proof.theta             the proofs, as in format.py
-    infinity                                certificates of infinite radii, as in infinity.py
+    infinity                                certificates in rationals, as in certificates.py
 
 The digest is the SHA-256 of network, decision, norm, box, points, labels and targets.
 """
@@ -25,16 +25,17 @@ import math
 import os
 import warnings
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
 import numpy as np
 
 from featavg.errors import InputError, reason
+from featavg.robustness.proof.certificates import Branch, Certificate, Leaf, Rationals
 from featavg.robustness.proof.checker import require_sound
 from featavg.robustness.proof.format import TYPES, Decision, Floats, Neurons, Problem, Proofs, well_formed
-from featavg.robustness.proof.infinity import Emptiness, from_text, to_text
 
 FORMAT, VERSION = "featavg radius bracket", 1
 # What a file may unpack to, by default.
@@ -72,7 +73,7 @@ class Stored(NamedTuple):
     reasons: tuple[str, ...]  # (point,)
     flags: tuple[str, ...]
     proofs: Proofs
-    certificates: tuple[Emptiness, ...]
+    certificates: tuple[Certificate, ...]
 
 
 def digest(problem: Problem) -> str:
@@ -210,3 +211,36 @@ def _stored(arrays: Mapping[str, Any]) -> tuple[Stored, str]:
 
 def _bytes(text: str) -> Any:
     return np.frombuffer(text.encode(), dtype=np.uint8)
+
+
+def to_text(certificates: Sequence[Certificate]) -> str:
+    """JSON, with rationals as pairs of hexadecimal integers."""
+
+    def rationals(values: Rationals) -> dict[str, list[str]]:
+        return {str(k): [hex(v.numerator), hex(v.denominator)] for k, v in values.items()}
+
+    def plain(tree: Branch | Leaf) -> list[Any]:
+        if isinstance(tree, Leaf):
+            return [rationals(tree.mix), rationals(tree.theta)]
+        return [tree.neuron, plain(tree.off), plain(tree.on)]
+
+    return json.dumps([[each.label, each.rival, plain(each.tree)] for each in certificates])
+
+
+def from_text(text: str) -> list[Certificate]:
+    """Read what `to_text` wrote; InputError if it is not that."""
+
+    def rationals(values: Any) -> dict[int, Fraction]:
+        return {int(k): Fraction(int(n, 16), int(d, 16)) for k, (n, d) in dict(values).items()}
+
+    def tree(value: Any) -> Branch | Leaf:
+        if len(value) == 3:
+            return Branch(int(value[0]), tree(value[1]), tree(value[2]))
+        mix, theta = value
+        return Leaf(rationals(mix), rationals(theta))
+
+    try:
+        return [Certificate(int(label), int(rival), tree(value)) for label, rival, value in json.loads(text)]
+    except (TypeError, ValueError, AttributeError, ZeroDivisionError, RecursionError) as error:
+        reason = type(error).__name__
+        raise InputError(f"the certificates in rationals are damaged ({reason}); copy the file again") from None

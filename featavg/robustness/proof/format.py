@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from featavg.arrays import Ints
+from featavg.arrays import Bools, Ints
 
 Floats = NDArray[np.float64]
 Kind = Literal["sign", "argmax", "maximum", "logits", "probabilities"]
@@ -46,6 +46,12 @@ class Problem(NamedTuple):
     low: Floats | None = None  # (axis,)
     high: Floats | None = None  # (axis,)
     target: Ints | None = None  # (point,)
+
+
+def part(problem: Problem, points: Ints | Bools) -> Problem:
+    """The same problem at some of its points."""
+    target = None if problem.target is None else problem.target[points]
+    return problem._replace(x=problem.x[points], labels=problem.labels[points], target=target)
 
 
 class Proofs(NamedTuple):

@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
+import contextlib
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
 from featavg.arrays import Array, Bools, Ints
-from featavg.robustness.proof import Emptiness, Problem, Proofs, check, infinite
-from featavg.robustness.proof.format import join, take
+from featavg.robustness.proof import Certificate, Problem, Proofs, certified, check, infinite
+from featavg.robustness.proof.format import join, part, take
 from featavg.robustness.search.budget import Budget
 from featavg.robustness.search.emptiness import find_emptiness
+from featavg.robustness.search.exactly import Found, exactly
+from featavg.robustness.search.lattice import on_lattice
 from featavg.robustness.search.plateau import find_inside
 from featavg.robustness.search.propose import INTERRUPTED, Progress, Proposal, propose
 from featavg.robustness.search.push import push
 
 # A bracket is exact when upper − lower <= EXACT · upper.
 EXACT = 1e-6
+# CPU seconds that rationals may take for one point, and the share of its budget.
+MOST_SECONDS, RATIONAL_SHARE = 1.0, 0.1
 
 
 @dataclass
@@ -29,7 +35,7 @@ class Answer:
     witness: Array  # (point, axis)
     ended: list[str]  # (point,)  why a bracket is wider than it could be, empty if it is exact
     proofs: Proofs
-    certificates: list[Emptiness]
+    certificates: list[Certificate]
 
 
 def answer(
@@ -51,7 +57,34 @@ def answer(
         guess = np.where(np.isfinite(found.witness[again]), found.witness[again], few.x)
         finer = propose(few, budget, lambda done, total: None, guess, True, near)
         improve(found, confirm(few, finer, agrees and _agrees_at(agrees, problem.x, again), near), again, near)
+    if problem.decision.kind != "probabilities":
+        _finish(problem, found, min(MOST_SECONDS, RATIONAL_SHARE * budget.seconds), within)
     return found
+
+
+def _finish(problem: Problem, found: Answer, seconds: float, within: Array | None) -> None:
+    """Decide what is left open in rationals, if the network is small and there is time."""
+    left = [i for i, why in enumerate(found.ended) if why and why != INTERRUPTED and not why.endswith("wall seconds")]
+    with contextlib.suppress(KeyboardInterrupt):
+        for point in left:
+            exact = exactly(problem, point, found.upper[point], time.process_time() + seconds)
+            if exact is not None:
+                _take(part(problem, np.array([point])), point, exact, found, within)
+
+
+def _take(alone: Problem, point: int, exact: Found, found: Answer, within: Array | None) -> None:
+    """What is exact about one point, where it is better than what is known."""
+    here = np.array([point])
+    if exact.cell is not None and exact.delta is not None:
+        distance, witness = on_lattice(alone, exact.cell, exact.delta)
+        if distance < found.upper[point]:
+            found.upper[point], found.witness[point] = distance, witness
+    lower = min(float(certified(alone, exact.certificates)[0]), found.upper[point])
+    if lower > found.lower[point]:
+        found.lower[point] = lower
+        found.certificates += exact.certificates
+    if is_settled(found.lower[here], found.upper[here], None if within is None else within[here])[0]:
+        found.ended[point] = ""
 
 
 def _agrees_at(agrees: Callable[[Array], Bools], x: Array, points: Ints) -> Callable[[Array], Bools]:
@@ -70,12 +103,6 @@ def is_exact(lower: Array, upper: Array) -> Bools:
     finite = np.isfinite(upper)
     width = np.where(finite, upper, 0.0) - np.where(finite, lower, 0.0)
     return np.where(finite, width <= EXACT * np.where(finite, upper, 0.0), lower == upper)
-
-
-def part(problem: Problem, points: Ints) -> Problem:
-    """The same problem at some points."""
-    target = None if problem.target is None else problem.target[points]
-    return problem._replace(x=problem.x[points], labels=problem.labels[points], target=target)
 
 
 def is_settled(lower: Array, upper: Array, within: Array | None) -> Bools:

@@ -13,11 +13,10 @@ import numpy as np
 from scipy.optimize import linprog
 
 from featavg.arrays import Bools
+from featavg.robustness.proof.certificates import Branch, Certificate, Leaf, exact_rows, rivals_in_rows
 from featavg.robustness.proof.format import Floats, Problem
 from featavg.robustness.proof.frames import scale_neurons
-from featavg.robustness.proof.infinity import Branch, Emptiness, ExactRows, Leaf, in_rows
-from featavg.robustness.proof.regions import rivals, rows
-from featavg.robustness.search.rational_program import feasible
+from featavg.robustness.search.rational_program import feasible, nearest_float
 
 Sides = dict[int, int]  # −1 off, +1 on, by neuron
 # Multipliers this close to a bound, relative to the largest, are taken to be at it; the first that works is kept.
@@ -28,18 +27,18 @@ WIDE = 1e3
 SMALL = 20
 
 
-def find_emptiness(problem: Problem, wanted: Bools, seconds: float = 1.0) -> list[Emptiness]:
+def find_emptiness(problem: Problem, wanted: Bools, seconds: float = 1.0) -> list[Certificate]:
     """Certificates for the rivals of the labels that wanted points have, as far as they are found in time per label.
 
     Without a target all rivals of a label are needed, so that the first one without a certificate ends the search.
     """
-    found: list[Emptiness] = []
+    found: list[Certificate] = []
     for label in np.unique(problem.labels[wanted]).tolist():
-        seen, deadline = in_rows(problem, label), time.process_time() + seconds
-        for rival in rivals(seen.decision, label, len(problem.neurons.constants)).tolist():
-            tree = _Finder(seen, label, rival, deadline).tree({})
+        deadline = time.process_time() + seconds
+        for rival in rivals_in_rows(problem, label):
+            tree = _Finder(problem, label, rival, deadline).tree({})
             if tree is not None:
-                found.append(Emptiness(label, rival, tree))
+                found.append(Certificate(label, rival, tree))
             elif problem.target is None:
                 break
     return found
@@ -57,12 +56,11 @@ class _Finder:
     """One rival of one label."""
 
     def __init__(self, problem: Problem, label: int, rival: int, deadline: float) -> None:
-        signs = rows(problem.decision, label, rival, len(problem.neurons.constants))
-        self.exact = ExactRows(problem, signs.tolist())
+        self.exact = exact_rows(problem, label, rival)
         self.scaled, self.deadline = scale_neurons(problem.neurons), deadline
         with np.errstate(over="ignore"):
-            slopes = np.ldexp(signs @ problem.neurons.outputs, self.scaled.exponent)
-        constants = signs @ problem.neurons.constants
+            slopes = np.ldexp([[nearest_float(a) for a in row] for row in self.exact.rows], self.scaled.exponent)
+        constants = np.array([nearest_float(c) for c in self.exact.constants])
         size = max(float(np.abs(slopes).max(initial=0.0)), float(np.abs(constants).max(initial=0.0)), 1e-300)
         self.slopes, self.constants = slopes / size, constants / size
         axes = problem.x.shape[1]

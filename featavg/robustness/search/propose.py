@@ -14,8 +14,9 @@ from featavg.robustness.proof.format import join
 from featavg.robustness.search.batch import CLOSED, close_points
 from featavg.robustness.search.budget import Budget, Clock
 from featavg.robustness.search.forest import first_tape
-from featavg.robustness.search.ladder import climb, decide
+from featavg.robustness.search.ladder import climb, climb_at_last, decide
 from featavg.robustness.search.places import no_incumbent
+from featavg.robustness.search.seeds import seed
 from featavg.robustness.search.tape import longer, proofs_on
 from featavg.robustness.search.task import Task, shifts, task_of
 
@@ -61,6 +62,8 @@ def propose(
     ends = time.monotonic() + budget.wall
     task = task_of(problem, start, precise)
     points, ended = task.points, [INTERRUPTED] * len(problem.x)
+    if start is not None and problem.decision.kind == "probabilities":
+        seed(task, problem, start)
     if within is not None:
         # A proof loses a little in the checker, and must still reach the radius.
         points.reach[:], points.enough[:] = within * (1.0 + 1e-9) / points.length, within * (1.0 - 1e-9) / points.length
@@ -106,6 +109,8 @@ def close_hard(task: Task, point: int, gap: float, clock: Clock, ended: list[str
         points.radius[point], points.theta[point], points.delta[point],
     )  # fmt: skip
     method = climb if points.reach[point] == np.inf else decide
+    if len(task.pairs.role) and method is climb and incumbent.radius[0] < np.inf:
+        method = climb_at_last
     points.lower[point], proofs, ended[point] = method(task, point, incumbent, gap, clock)
     points.radius[point], points.theta[point], points.delta[point] = (
         incumbent.radius[0], incumbent.theta, incumbent.delta,

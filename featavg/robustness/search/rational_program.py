@@ -1,7 +1,8 @@
-"""Linear inequalities decided exactly: the first phase of the simplex method, in rationals."""
+"""Linear inequalities decided exactly: the first phase of the simplex method, in rationals; rationals as floats."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from fractions import Fraction
 
@@ -53,3 +54,11 @@ def _without(row: Row, pivot: Row, k: int) -> Row:
     """The row less as much of the pivot row as makes its entry k 0."""
     factor = row[k]
     return [value - factor * first if first else value for value, first in zip(row, pivot, strict=True)]
+
+
+def nearest_float(value: Fraction) -> float:
+    """The float nearest to a rational, ±∞ beyond their range."""
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf

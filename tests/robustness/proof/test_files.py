@@ -14,8 +14,8 @@ import pytest
 
 from featavg.errors import InputError
 from featavg.robustness.proof import check, witness_distance
+from featavg.robustness.proof.certificates import Certificate, Leaf
 from featavg.robustness.proof.files import Stored, digest, read_stored, write_stored
-from featavg.robustness.proof.infinity import Emptiness, Leaf
 from tests.robustness.proof.problems import KINDS, random_problem
 from tests.robustness.proof.provers import random_proofs
 
@@ -27,7 +27,9 @@ def stored_of(kind: str = "argmax", box: str = "both", seed: int = 0) -> Stored:
     witness = np.where(rng.random((3, 1)) < 0.5, np.nan, problem.x)
     lower, upper = check(problem, proofs), witness_distance(problem, witness)
     status, reasons = ("exact", "open", "failed"), ("", "the budget ended", "")
-    return Stored(problem, lower, upper, witness, status, reasons, ("flag",), proofs, (Emptiness(1, 0, Leaf({}, {})),))
+    return Stored(
+        problem, lower, upper, witness, status, reasons, ("flag",), proofs, (Certificate(1, 0, Leaf({}, {})),)
+    )
 
 
 def same(one: Any, other: Any) -> bool:

@@ -9,7 +9,8 @@ import pytest
 
 from featavg.errors import InputError
 from featavg.robustness.proof import Decision, Neurons, Problem, infinite
-from featavg.robustness.proof.infinity import Branch, Emptiness, Leaf, from_text, proves_empty, to_text
+from featavg.robustness.proof.certificates import Branch, Certificate, Leaf, half_spaces
+from featavg.robustness.proof.files import from_text, to_text
 from featavg.robustness.search.emptiness import find_emptiness
 from tests.robustness.proof.problems import radius_on_rays, random_problem
 
@@ -29,12 +30,12 @@ TREE = Branch(1, Leaf({0: ONE}, {}), Leaf({0: ONE}, {0: ONE, 1: -ONE}))
 
 
 def test_a_certificate_holds_where_it_should_and_nowhere_else() -> None:
-    assert proves_empty(pair(0.05), Emptiness(1, 0, TREE))
-    assert not proves_empty(pair(0.0), Emptiness(1, 0, TREE))  # a tie is fooled
-    assert not proves_empty(pair(0.05, tilt=5e-324), Emptiness(1, 0, TREE))  # nearly parallel is not parallel
-    assert not proves_empty(pair(0.05), Emptiness(-1, 0, TREE))
-    assert not proves_empty(pair(0.05), Emptiness(1, 1, TREE))
-    assert infinite(pair(0.05), [Emptiness(1, 0, TREE)]).tolist() == [True]
+    assert half_spaces(pair(0.05), Certificate(1, 0, TREE)) == []
+    assert half_spaces(pair(0.0), Certificate(1, 0, TREE)) != []  # a tie is fooled
+    assert half_spaces(pair(0.05, tilt=5e-324), Certificate(1, 0, TREE)) != []  # nearly parallel is not parallel
+    assert half_spaces(pair(0.05), Certificate(-1, 0, TREE)) != []
+    assert half_spaces(pair(0.05), Certificate(1, 1, TREE)) != []
+    assert infinite(pair(0.05), [Certificate(1, 0, TREE)]).tolist() == [True]
     assert infinite(pair(0.05), []).tolist() == [False]
 
 
@@ -53,7 +54,7 @@ def test_a_certificate_holds_where_it_should_and_nowhere_else() -> None:
     ],
 )
 def test_broken_certificates_prove_nothing(tree: Branch | Leaf) -> None:
-    assert not proves_empty(pair(0.05), Emptiness(1, 0, tree))
+    assert half_spaces(pair(0.05), Certificate(1, 0, tree)) != []
 
 
 def test_the_finder_finds_and_never_proves_a_finite_radius_infinite() -> None:
