@@ -1,7 +1,7 @@
-"""Run parts of the campaign, all by default: `python -m campaign [exactness|backbone|soundness|fuzz …] [--workers N]`.
+"""Run parts of the campaign, all by default: `python -m campaign [PART …] [--workers N]`; the parts are below.
 
 Finished work in runs/campaign, and networks in the cache, are kept and reused. `--problems` and `--seed` are those of
-the part `soundness`, `--cases` (of each reader) is that of `fuzz`.
+the part `soundness`, `--cases` (of each reader) is that of `fuzz`; `sweep_faults` takes `--seed` too.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from pathlib import Path
 
 from featavg.record import write_record
 
-PARTS = ("exactness", "backbone", "soundness", "fuzz")
+PARTS = ("exactness", "backbone", "soundness", "fuzz", "sweep_faults")
 
 
 def main() -> None:
@@ -26,7 +26,11 @@ def main() -> None:
     parser.add_argument("--results", type=Path, default=Path("results/campaign"))
     options = parser.parse_args()
     for part in options.parts:
-        chosen = {"soundness": {"problems": options.problems, "seed": options.seed}, "fuzz": {"cases": options.cases}}
+        chosen = {
+            "soundness": {"problems": options.problems, "seed": options.seed},
+            "fuzz": {"cases": options.cases},
+            "sweep_faults": {"seed": options.seed},
+        }
         module = importlib.import_module(f"campaign.{part}")
         record = module.run(Path("runs/campaign"), options.workers, **chosen.get(part, {}))
         print(write_record(record, options.results))

@@ -84,6 +84,7 @@ from .training import Rule as Rule
 from .training import SignDescent as SignDescent
 from .training import SpectralDescent as SpectralDescent
 from .training import Trajectory as Trajectory
+from .training import WorstInBall as WorstInBall
 from .training import every as every
 from .training import train as train
 from .training import train_many as train_many

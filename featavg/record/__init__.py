@@ -19,6 +19,7 @@ from featavg.record.provenance import current_commit as current_commit
 from featavg.record.provenance import current_versions as current_versions
 from featavg.record.record import Record as Record
 from featavg.record.record import Result as Result
+from featavg.record.table import SEED as SEED
 from featavg.record.table import Column as Column
 from featavg.record.table import Table as Table
 from featavg.record.verdicts import verdict_rows as verdict_rows

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -56,9 +57,10 @@ class Decision:
         """Radii (row,) at which a Newton walk fools these points: upper bounds, 0 for errors."""
         return NewtonWalk()(self.network, self.data.x[rows], self._names(rows)).upper
 
-    def radius(self, rows: Ints, budget: Budget) -> RadiusBracket:
+    def radius(self, rows: Ints, budget: Budget, executor: Executor | None = None) -> RadiusBracket:
         """Bracket the true radii of these points, of the decision that is made."""
-        return robust_radius(self.network, self.data.x[rows], self._names(rows), budget=budget, proofs=False)
+        points, names = self.data.x[rows], self._names(rows)
+        return robust_radius(self.network, points, names, budget=budget, executor=executor, proofs=False)
 
     def _names(self, rows: Ints) -> Names:
         """The classes of points as the read-out of the network calls them: (row,)."""

@@ -12,6 +12,7 @@ differ by no more than their points explain add nothing.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass
 
 import numpy as np
@@ -41,10 +42,13 @@ class Measured:
         return float(self.right.mean())
 
 
-def measure(decisions: Sequence[Decision], points: int, budget: Budget | None = None) -> Measured:
+def measure(
+    decisions: Sequence[Decision], points: int, budget: Budget | None = None, executor: Executor | None = None
+) -> Measured:
     """Measure a decision of each split at its own points, radii at `points` of them in all.
 
-    Radii are bracketed with a budget per point, and without one by an attack, which gives upper bounds only.
+    Radii are bracketed with a budget per point, by an executor if there is one, and without a budget by an attack,
+    which gives upper bounds only.
     """
     rights: list[Array] = []
     lowers: list[Array] = []
@@ -56,7 +60,7 @@ def measure(decisions: Sequence[Decision], points: int, budget: Budget | None = 
             uppers.append(decision.attack(rows))
             lowers.append(np.zeros(len(rows)))
         else:
-            found = decision.radius(rows, budget)
+            found = decision.radius(rows, budget, executor)
             lowers.append(found.lower)
             uppers.append(found.upper)
     numbers = [np.repeat(np.arange(len(parts)), [len(part) for part in parts]) for parts in (rights, uppers)]

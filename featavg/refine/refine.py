@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -37,6 +39,7 @@ BUDGET = Budget(nodes=500, seconds=0.1)  # for each of them
 MARKS = (100, 200, 400, 800, 1600, 3200)  # steps of the coarse network, at these multiples of the stable rate
 RATES = (1.0, 3.0, 10.0)
 UNITS = "the units of the points"
+Turn = tuple[Ints, tuple[Array, Labels]]  # rows to learn from, points to judge by
 UNEQUAL = 0.9  # share of the variance that one column has if scales are called unequal
 
 
@@ -78,6 +81,7 @@ def refine_points(
     scale: bool = False,
     baselines: bool = False,
     seed: int = 0,
+    executor: Executor | None = None,
     progress: Progress | None = None,
 ) -> Refined:
     """Train a `SubclassClassifier` on four fifths of the points and compare it on the others with a coarse network.
@@ -99,6 +103,7 @@ def refine_points(
             they are; radii are then in deviations of the columns, and told in raw units beside.
         baselines: measure scikit-learn's MLP with and without decay and logistic regression, too.
         seed: of everything random here.
+        executor: whoever trains on the splits and searches for radii, in place of this process.
         progress: called as progress(share done, what comes next).
 
     >>> rng = np.random.default_rng(0)
@@ -118,12 +123,15 @@ def refine_points(
     turns = _turns(points, labels, test, seed)
     runs: list[Run] = []
     with one_thread():
-        for number, (learn, at) in enumerate(turns):
+        fine = [None if given is None else given[learn] for learn, _ in turns]
+        train = partial(_run, points, labels, model, n_subclasses, scale, baselines)
+        each = iter((map if executor is None else executor.map)(train, turns, fine, range(seed, seed + SPLITS)))
+        for number in range(SPLITS):
             tell(0.05 + 0.2 * number, f"split {number + 1} of {SPLITS}: finding sub-classes and training on them")
-            fine = None if given is None else given[learn]
-            runs.append(_run(points, labels, learn, at, fine, model, n_subclasses, scale, baselines, seed + number))
+            runs.append(next(each))
         tell(0.65, "measuring")
-        before, after = (measure([run.sides[side] for run in runs], MEASURED, BUDGET) for side in (0, 1))
+        sides = ([run.sides[side] for run in runs] for side in (0, 1))
+        before, after = (measure(side, MEASURED, BUDGET, executor) for side in sides)
         others = zip(*(run.others for run in runs), strict=True)
         beside = tuple((same[0].kind, measure(same, MEASURED)) for same in others)
         notes = _notes(points, scale, [run.raw for run in runs if run.raw])
@@ -149,10 +157,12 @@ class Run(NamedTuple):
     raw: tuple[Decision, Decision] | None  # before and after in the units of the points, where these are others
 
 
+@one_thread()
 def _run(
-    points: Array, labels: Labels, learn: Ints, at: tuple[Array, Labels], fine: Any, own: Any, counts: Counts,
-    scale: bool, baselines: bool, seed: int,
+    points: Array, labels: Labels, own: Any, counts: Counts, scale: bool, baselines: bool, turn: Turn, fine: Any,
+    seed: int,
 ) -> Run:  # fmt: skip
+    learn, at = turn
     scaling = Scale.of(points[learn]) if scale else None
     x, test = (points, at[0]) if scaling is None else (scaling.inside(points), scaling.inside(at[0]))
     model = SubclassClassifier(counts, random_state=seed)
@@ -179,9 +189,7 @@ def _run(
     return Run(model, scaling.raw(coarse), (before, after), others, (raw_before, raw_after))
 
 
-def _turns(
-    points: Array, labels: Labels, test: Sequence[ArrayLike] | None, seed: int
-) -> list[tuple[Ints, tuple[Array, Labels]]]:
+def _turns(points: Array, labels: Labels, test: Sequence[ArrayLike] | None, seed: int) -> list[Turn]:
     """Rows to learn from, and points with labels to judge by, for each training."""
     everyone = np.arange(len(points))
     if test is None:

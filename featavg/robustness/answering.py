@@ -30,6 +30,9 @@ from featavg.threads import one_thread
 PUSHES = (1e-12, 1e-10, 1e-8, 1e-7)
 # Points are dealt out in so many shares a worker, so that hard ones do not all wait for one.
 SHARES = 4
+# Points of a share at most where an executor's workers are not known: a share that a dead worker takes along is made
+# again, and its answer must fit into a message.
+MOST = 1000
 
 
 @one_thread()
@@ -51,7 +54,8 @@ def answered(
         raise InputError("x must hold at least one point, got an empty batch")
     report = progress or _silent
     if executor is not None:
-        whole = shared(executor, _cancel, question, budget, SHARES * int(workers), report, within)
+        shares = max(SHARES * int(workers), -(-len(question.x) // MOST))
+        whole = shared(executor, _cancel, question, budget, shares, report, within)
     elif workers > 1:
         whole = in_processes(int(workers), question, budget, SHARES * int(workers), report, within)
     else:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import signal
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
@@ -16,21 +17,23 @@ from concurrent.futures import (
     ProcessPoolExecutor,
     wait,
 )
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
-from pathlib import Path
+from secrets import token_hex
 from typing import Any
 
 from featavg.errors import InputError
-from featavg.sweep.specification import Specification, Trial, read_specification
+from featavg.sweep.specification import Specification, Trial, read_specification, version_of
 from featavg.sweep.store import Store
 from featavg.sweep.table import Results
-from featavg.sweep.worker import run_trial
+from featavg.sweep.worker import Row, Task, leave_with_driver, run_here, run_trial
 
 # How long to wait before looking whether another driver has finished what it claimed.
 POLL = 0.5
 # Trials handed to an executor at once, per worker: enough to keep it busy, few enough to suspect when it breaks.
 AHEAD = 2
+# The same for an executor of somebody else, whose workers are not known.
+MANY = 1000
 
 
 @dataclass
@@ -62,6 +65,7 @@ def run_sweep(
     workers: int | None = None,
     shard: tuple[int, int] | None = None,
     tries: int = 3,
+    again: bool = False,
     progress: Callable[[Progress], None] | None = None,
 ) -> Results:
     """Run what is missing of a sweep, and return the table of all of it.
@@ -69,11 +73,12 @@ def run_sweep(
     Args:
         source: a specification, a dict, or the path of a TOML file.
         folder: where trials are kept; what is there is not run again.
-        executor: any `concurrent.futures.Executor`, as dask's `Client.get_executor()`; it must reach the folder, or its
-            results are written by this process.
+        executor: any `concurrent.futures.Executor`, as dask's `Client.get_executor()`; where its workers do not see
+            the folder, results are written by this process.
         workers: processes on this machine, without an executor; all cores by default, 0 to run in this process.
         shard: (i, n) runs the i-th of n shares, i from 0: for job arrays that share the folder.
         tries: how often a trial may take its worker down before it is given up.
+        again: run trials that failed before once more.
         progress: called after every trial.
 
     >>> import tempfile
@@ -85,148 +90,152 @@ def run_sweep(
     spec = source if isinstance(source, Specification) else read_specification(source)
     spec.check()
     _check_numbers(workers, shard, tries)
-    store, wanted = Store(folder, spec.function), spec.trials()
+    version = version_of(spec.resolve())
+    store, wanted = Store(folder, spec.function, version), spec.trials()
     if shard is not None:
         wanted = [trial for trial in wanted if int(trial.key, 16) % shard[1] == shard[0]]
-    known = store.rows()
-    missing = [trial for trial in wanted if trial.key not in known]
-    told = Progress(len(wanted), len(wanted) - len(missing), at_start=len(wanted) - len(missing))
-    told.failed = sum("error" in known[trial.key] for trial in wanted if trial.key in known)
-    run = _Run(spec, store, told, progress or (lambda _: None), tries)
+    if again:
+        store.forget_failures()
+    run = _Run(store, spec.function, version, Progress(len(wanted)), progress or (lambda _: None), tries)
     if executor is not None:
-        run.on(executor, missing)
-    elif workers == 0:
-        for trial in missing:
-            run.finish(trial, run.call(trial))
-    else:
-        run.here(missing, workers or os.cpu_count() or 1)
-    run.wait_for_others(missing)
+        run.pool, run.call, run.ahead, run.renews = (lambda _: nullcontext(executor)), run_trial, MANY, False
+    elif workers != 0:
+        count = workers or os.cpu_count() or 1
+        run.pool, run.ahead = (lambda left: _processes(min(count, left))), AHEAD * count
+    try:
+        run.all_of(wanted)
+    finally:
+        store.close()
     return Results(wanted, store.rows())
 
 
 @dataclass
 class _Run:
-    spec: Specification
     store: Store
+    function: str
+    version: int | str
     told: Progress
     progress: Callable[[Progress], None]
     tries: int
+    pool: Callable[[int], AbstractContextManager[Executor]] | None = None  # None: this process
+    call: Callable[[Task, str], Row | None] = run_here
+    ahead: int = 1
+    renews: bool = True  # whether the pool can be made anew
 
-    def arguments(self, trial: Trial) -> tuple[Any, ...]:
-        return str(self.store.folder), self.spec.function, trial.key, dict(trial.parameters), trial.seed
+    def all_of(self, trials: list[Trial]) -> None:
+        """Until every trial is stored: what another driver is at is waited for, and run here if it is left undone."""
+        self._tell(trials)
+        self.told.at_start, self.beacon = self.told.done, self.store.beacon()
+        while missing := self._tell(trials):
+            living = self.store.claims.living()
+            free = [trial for trial in missing if trial.key not in living]
+            if not free:
+                time.sleep(POLL)
+            elif self.pool is None:
+                for trial in free:
+                    self._finish(run_trial(self._task(trial)))
+            else:
+                self._share_out(free)
 
-    def call(self, trial: Trial) -> dict[str, Any] | None:
-        return run_trial(*self.arguments(trial))
-
-    def finish(self, trial: Trial, row: dict[str, Any] | None) -> None:
-        """Count a trial, and write it down if its worker could not reach the folder."""
-        if row is None:
-            return
-        self.told.done += 1
-        self.told.failed += "error" in row
+    def _tell(self, trials: list[Trial]) -> list[Trial]:
+        """Look into the store and say how far all is; return what is missing."""
+        known = self.store.rows()
+        missing = [trial for trial in trials if trial.key not in known]
+        self.told.done = len(trials) - len(missing)
+        self.told.failed = sum("error" in known.get(trial.key, {}) for trial in trials)
         self.progress(self.told)
+        return missing
 
-    def here(self, trials: list[Trial], workers: int) -> None:
-        """On processes of this machine; when one dies, those that were under way are run one per process."""
-        left = deque(trials)
+    def _share_out(self, trials: list[Trial]) -> None:
+        """Hand out all; when a worker dies, what was under way is then run one at a time, so that the culprit shows."""
+        left, suspects = deque(trials), list[Trial]()
+        assert self.pool is not None
         while left:
-            suspects: list[Trial] = []
-            with _processes(min(workers, len(left))) as pool:
-                suspects = self._feed(pool, left, AHEAD * workers)
-            for trial in suspects:
-                self.alone(trial)
+            with self.pool(len(left)) as pool:
+                suspects += self._feed(pool, left, self.ahead)
+        for trial in suspects:
+            self._alone(trial)
 
-    def on(self, executor: Executor, trials: list[Trial]) -> None:
-        """On somebody's executor, which cannot be made anew: what its workers die of is tried again, then given up."""
-        left = deque(trials)
+    def _alone(self, trial: Trial) -> None:
+        """Run a trial by itself, as often as it may take its worker down."""
+        assert self.pool is not None
         for _ in range(self.tries):
-            suspects = self._feed(executor, left, 1000)
-            if left:
-                raise InputError(
-                    f"the executor is gone; {self.told.done} of {self.told.total} trials are stored, run again to go on"
-                )
-            left.extend(suspects)
-        for trial in left:
-            self.give_up(trial)
-
-    def alone(self, trial: Trial) -> None:
-        """Run a trial in a process of its own, as often as it may kill it."""
-        for _ in range(self.tries):
-            with _processes(1) as pool:
+            with self.pool(1) as pool:
                 if not self._feed(pool, deque([trial]), 1):
                     return
-        self.give_up(trial)
-
-    def give_up(self, trial: Trial) -> None:
         row = {"key": trial.key, "parameters": dict(trial.parameters), "seed": trial.seed}
-        row["error"] = f"given up: it took its worker down {self.tries} times"
-        self.store.append(row)
-        self.store.release(trial.key)
-        self.finish(trial, row)
+        self._finish(row | {"error": f"given up: it took its worker down {self.tries} times"})
+        self.store.claims.give_back(trial.key)
 
     def _feed(self, executor: Executor, left: deque[Trial], ahead: int) -> list[Trial]:
         """Hand trials out until none is left or the executor breaks; return those that were under way then."""
         running: dict[Future[Any], Trial] = {}
         suspects: list[Trial] = []
         broken = False
-        while running or (left and not broken):
-            while left and not broken and len(running) < ahead:
-                try:
-                    running[executor.submit(run_trial, *self.arguments(left[0]))] = left[0]
-                    left.popleft()
-                except (BrokenExecutor, RuntimeError):  # it died, or was shut down, between two trials
-                    broken = True
-            ended, _ = wait(running, timeout=POLL, return_when=FIRST_COMPLETED)
-            for future in ended:
-                trial = running.pop(future)
-                try:
-                    self.finish(trial, future.result())
-                except (BrokenExecutor, CancelledError):
-                    broken = True
-                    suspects.append(trial)
-                except Exception:  # an executor's own word for a worker that died, as dask's KilledWorker
-                    suspects.append(trial)
-        done = self.store.rows() if suspects else {}
-        for trial in suspects:
-            if trial.key in done:
-                self.finish(trial, done[trial.key])
-        return [trial for trial in suspects if trial.key not in done]
+        try:
+            while running or (left and not broken):
+                while left and not broken and len(running) < ahead:
+                    try:
+                        running[executor.submit(self.call, self._task(left[0]), token_hex(8))] = left[0]
+                        left.popleft()
+                    except Exception:  # it died, or was shut down, between two trials
+                        broken = True
+                ended, _ = wait(running, timeout=POLL, return_when=FIRST_COMPLETED)
+                for future in ended:
+                    trial = running.pop(future)
+                    try:
+                        self._finish(future.result())
+                    except (InputError, ImportError, AttributeError) as error:
+                        raise InputError(f"a worker cannot run trials: {error}") from None  # or cannot store them
+                    except (BrokenExecutor, CancelledError):
+                        broken = True
+                        suspects.append(trial)
+                    except Exception:  # an executor's own word for a worker that died, as dask's KilledWorker
+                        suspects.append(trial)
+        finally:
+            for future in running:
+                future.cancel()
+        if broken and not self.renews:
+            done = self._done(suspects)
+            raise InputError(
+                f"the executor is gone; {self.told.done + done} of {self.told.total} trials are stored, run again to "
+                "go on"
+            )
+        known = self.store.rows() if suspects else {}
+        return [trial for trial in suspects if trial.key not in known]
 
-    def wait_for_others(self, trials: list[Trial]) -> None:
-        """Until every trial is stored; what another driver left undone is run here."""
-        while missing := [trial for trial in trials if trial.key not in (known := self.store.rows())]:
-            free = [trial for trial in missing if not self.store.is_claimed(trial.key)]
-            for trial in free:
-                self.alone(trial)
-            if not free:
-                time.sleep(POLL)
-        self.told.done = self.told.total
-        self.told.failed = sum("error" in known.get(trial.key, {}) for trial in trials) if trials else self.told.failed
+    def _done(self, trials: list[Trial]) -> int:
+        known = self.store.rows()
+        return sum(trial.key in known for trial in trials)
+
+    def _task(self, trial: Trial) -> Task:
+        return Task(str(self.store.folder.absolute()), self.beacon, self.function, self.version, trial)
+
+    def _finish(self, row: Row | None) -> None:
+        """Count a trial, and write it down if its worker did not see the folder."""
+        if row is None:
+            return
+        if row["key"] not in self.store.rows():
+            self.store.append(row)
+        self.told.done += 1
+        self.told.failed += "error" in row
         self.progress(self.told)
 
 
 @contextmanager
 def _processes(count: int) -> Iterator[ProcessPoolExecutor]:
     """Fresh processes, which inherit nothing; an interruption ends them at once."""
-    pool = ProcessPoolExecutor(count, mp_context=multiprocessing.get_context("spawn"))
+    pool = ProcessPoolExecutor(count, mp_context=multiprocessing.get_context("spawn"), initializer=leave_with_driver)
     try:
         yield pool
     except BaseException:
         processes = list(getattr(pool, "_processes", None) or {})
         pool.shutdown(wait=False, cancel_futures=True)
         for process in processes:
-            _end(process)
+            with suppress(OSError):
+                os.kill(process, signal.SIGTERM)
         raise
     pool.shutdown()
-
-
-def _end(process: int) -> None:
-    import signal
-
-    try:
-        os.kill(process, signal.SIGTERM)
-    except OSError:
-        return
 
 
 def _check_numbers(workers: int | None, shard: tuple[int, int] | None, tries: int) -> None:
@@ -236,8 +245,3 @@ def _check_numbers(workers: int | None, shard: tuple[int, int] | None, tries: in
         raise InputError(f"tries must be a whole number from 1, got {tries!r}")
     if shard is not None and not 0 <= shard[0] < shard[1]:
         raise InputError(f"a shard i/n needs 0 <= i < n, got {shard[0]}/{shard[1]}")
-
-
-def default_store(path: Path) -> Path:
-    """Where the trials of a specification are kept by default: a folder beside it."""
-    return path.with_suffix(".sweep")

@@ -40,8 +40,8 @@ class Specification:
     """A function `module:name` of keyword parameters and `seed`, over a grid of axes, random draws, or both.
 
     The function returns a dict of numbers. It may have an attribute `check`, which is given the same parameters
-    (without seed) and returns a sentence if they cannot go together, and an attribute `version`, to be raised when what
-    it computes changes: trials of another version are run anew.
+    (without seed) and returns a sentence if they cannot go together, and an attribute `version`, to be changed with
+    what it computes: trials of two versions are never put into one store.
 
     >>> spec = Specification("featavg.sweep.examples:line", axes={"slope": [1, 2]}, seeds=2)
     >>> [str(trial) for trial in spec.trials()]
@@ -78,7 +78,7 @@ class Specification:
     def trials(self) -> list[Trial]:
         """Every setting at every seed."""
         seeds = range(self.first_seed, self.first_seed + self.seeds)
-        version = getattr(self.resolve(), "version", 0)
+        version = version_of(self.resolve())
         made = (
             Trial(setting, seed, key_of(self.function, version, setting, seed))
             for setting in self.settings()
@@ -134,7 +134,13 @@ def resolve(function: str) -> Callable[..., Mapping[str, Any]]:
     return function_found
 
 
-def key_of(function: str, version: int, parameters: Mapping[str, Any], seed: int) -> str:
+def version_of(function: Callable[..., Any]) -> int | str:
+    """The version of what a function computes, 0 if it names none."""
+    found: int | str = getattr(function, "version", 0)
+    return found
+
+
+def key_of(function: str, version: int | str, parameters: Mapping[str, Any], seed: int) -> str:
     """A name of the trial that does not depend on the order of its parameters."""
     told = json.dumps([function, version, dict(parameters), seed], sort_keys=True, default=str)
     return hashlib.sha256(told.encode()).hexdigest()[:32]

@@ -1,5 +1,6 @@
 """How it moves: rules on an iterate, and engines that hold the first layer."""
 
+from featavg.training.adversarial import WorstInBall as WorstInBall
 from featavg.training.iterate import Iterate as Iterate
 from featavg.training.iterate import Vector as Vector
 from featavg.training.losses import LOSSES as LOSSES

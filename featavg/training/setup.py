@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,7 @@ from featavg.arrays import Array, Ints, finite_matrix, finite_vector, labels_amo
 from featavg.data import Dataset
 from featavg.errors import InputError
 from featavg.model import Network
-from featavg.training.engines import ENGINES, EngineName, Need, choose_engine
+from featavg.training.engines import ENGINES, EngineName, FirstLayer, Gram, Need, choose_engine
 from featavg.training.iterate import BIASES, WEIGHTS, Iterate, Problem, Vector
 from featavg.training.losses import Loss, LossName, loss_for
 from featavg.training.rules import Rule
@@ -29,6 +29,7 @@ class Setup:
     sample_weight: ArrayLike | None
     engine: EngineName
     dtype: Any
+    last: list[tuple[Dataset, Gram]] = field(default_factory=list)  # data and first layer of the run before
 
     def start(
         self, networks: Sequence[Network], datas: Sequence[Dataset], rule: Rule, batches: bool, moved: bool
@@ -47,7 +48,7 @@ class Setup:
             for number in range(1, len(network.layers) + 1)
             for kind in ("weights", "biases")
         }
-        first = ENGINES[name](stack([d.x for d in datas]), blocks[WEIGHTS])
+        first = self._first(name, datas, stack([d.x for d in datas]), blocks[WEIGHTS])
         blocks[WEIGHTS] = first.start()
         chosen = self._chosen(network)
         parameters = Vector({name: block for name, block in blocks.items() if name in chosen})
@@ -58,6 +59,15 @@ class Setup:
         groups = upper.groups(blocks) if "weights_2" in fixed else None
         target = np.stack(targets) if len(networks) > 1 else targets[0]
         return Iterate(Problem(first, upper, fixed, loss, target, self.shares(len(data)), data.dim, groups), parameters)
+
+    def _first(self, name: str, datas: Sequence[Dataset], x: Array, weights: Array) -> FirstLayer:
+        """The first layer; a run on the same data as the one before takes over its Gram matrix, half of a large run."""
+        if len(datas) > 1 or name != "gram":
+            return ENGINES[name](x, weights)
+        known = [before.matrix for data, before in self.last if data is datas[0]]
+        first = Gram(x, weights, *known)
+        self.last[:] = [(datas[0], first)]
+        return first
 
     def shares(self, samples: int) -> Array | None:
         """Sample weights of mean 1: (sample,)."""

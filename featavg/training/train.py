@@ -63,7 +63,8 @@ def train(
             paper by default: weights, and biases where there is one output.
         batch_size: how many points a step looks at, drawn anew by `seed`; all by default.
         sample_weight: how much each point counts; divided by its mean.
-        perturb: where to move the points of a batch before each step, `perturb(at, rows) -> x`; see `Iterate.on`.
+        perturb: where to move the points of a batch before each step, `perturb(at, rows) -> x`, as `WorstInBall` does
+            for adversarial training; see `Iterate.on`.
         average: `second half`: a saved moment T is the mean over steps T/2 ... T.
         save_at: the steps to save (times, for a flow); about a hundred evenly spread ones by default.
         observe: called with every saved `Moment`; True ends the run.
@@ -93,6 +94,7 @@ def train_many(
     trained: Collection[str] | None = None,
     batch_size: int | None = None,
     sample_weight: ArrayLike | None = None,
+    perturb: Perturb | None = None,
     average: Literal["second half"] | None = None,
     save_at: every | Sequence[float] | None = None,
     engine: EngineName = "auto",
@@ -103,6 +105,7 @@ def train_many(
     """Train each network on its own data, all in step: what `train` gives one by one, to the last bit, sooner.
 
     Networks of equal shapes on equally many points are stacked; rules that choose their own step sizes run one by one.
+    Large runs on one and the same data set share its Gram matrix.
     Arguments are those of `train`, the same for all runs.
 
     >>> from featavg import BinaryNetwork, sample_clusters
@@ -117,7 +120,7 @@ def train_many(
     found: dict[int, Trajectory] = {}
     for members in _stacks(networks, datas, rule):
         some = [networks[i] for i in members], [datas[i] for i in members]
-        runs = _train(*some, rule, setup, batch_size, None, average, save_at, None, seed, silent)
+        runs = _train(*some, rule, setup, batch_size, perturb, average, save_at, None, seed, silent)
         found |= dict(zip(members, runs, strict=True))
         progress(len(found) / len(networks), f"{len(found)} of {len(networks)} runs")
     _warn(list(found.values()))
@@ -184,7 +187,8 @@ def _stacks(networks: Sequence[Network], datas: Sequence[Dataset], rule: Rule) -
         shapes = tuple(layer.weights.shape for layer in network.layers)
         large = len(data) ** 2 * network.neurons >= SMALL  # these are run by a faster loop of their own
         alike.setdefault((shapes, network.activation, data.x.shape, data.dim, i if large else None), []).append(i)
-    return list(alike.values())
+    # Runs on the same data follow each other, and share what is computed of the data alone.
+    return sorted(alike.values(), key=lambda members: id(datas[members[0]]))
 
 
 def _warn(runs: Sequence[Trajectory]) -> None:

@@ -13,7 +13,6 @@ from featavg.data import sample_clusters
 from featavg.experiments import Registry
 from featavg.experiments.paper.setting import NETWORK_SEED, TEST_SEED
 from featavg.experiments.refinement import benchmark, leads, refine, refine_images, refine_why
-from featavg.experiments.refinement.adversarial import worst_in_ball
 from featavg.experiments.refinement.benchmark_split import BenchmarkSplit, images, pilot_split, reference_split
 from featavg.experiments.refinement.methods import (
     COARSE,
@@ -34,7 +33,7 @@ from featavg.refine import SubclassClassifier
 from featavg.refine.fit import descend
 from featavg.refine.frame import State
 from featavg.robustness import robust_radius
-from featavg.training import GradientDescent, train
+from featavg.training import GradientDescent, WorstInBall, train
 
 
 @pytest.fixture(scope="module")
@@ -53,7 +52,7 @@ def test_adversarial_training_sees_the_worst_points_of_the_ball() -> None:
     x, target, reach = np.tile(rng.normal(size=(1, 5)), (300, 1)), np.zeros(300, dtype=np.int64), 0.7
     states: list[State] = []
     seen = lambda _, state: states.append(state)  # noqa: E731
-    descend(start, x, target, np.ones(300), 0.1, (1,), 0, seen, perturb=worst_in_ball(reach))
+    descend(start, x, target, np.ones(300), 0.1, (1,), 0, seen, perturb=WorstInBall(reach, steps=7, still=1))
     after = states[0]
     away = start.weights[1] - start.weights[0]
     worst = x[0] + reach * away / np.linalg.norm(away)

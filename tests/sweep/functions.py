@@ -46,3 +46,18 @@ def poison(x: float, seed: int) -> dict[str, float]:
 def strange(seed: int) -> dict[str, object]:
     """Returns what no file can hold."""
     return {"y": object()}
+
+
+def leaving(x: float, seed: int) -> dict[str, float]:
+    """Ends its process, if it is let."""
+    raise SystemExit("enough")
+
+
+def fickle(x: float, folder: str, seed: int) -> dict[str, float]:
+    """Fails until a file is there."""
+    return {"y": float(Path(folder, "cure").read_text())}
+
+
+def surface(x: float, y: float, seed: int, kind: str = "a") -> dict[str, object]:
+    """Numbers on a grid, and what is no number."""
+    return {"height": x + 10 * y + 0.01 * seed, "word": kind}

@@ -4,22 +4,26 @@ from __future__ import annotations
 
 import json
 import os
-import random
-import signal
 import subprocess
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from featavg import InputError
-from featavg.sweep import Results, Specification, Store, read_specification, run_sweep
+from featavg.figures import draw
+from featavg.sweep import Results, Specification, Store, picture, read_specification, run_sweep
+from featavg.sweep.claims import born
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))  # spawned workers inherit the path of the modules
+import functions  # noqa: E402
+
 SQUARES = {"function": "functions:square", "axes": {"x": [0, 2, 4]}, "seeds": 2}
 
 
@@ -60,6 +64,24 @@ def test_a_failing_trial_is_stored_and_stops_nobody(tmp_path: Path) -> None:
     assert "must return numbers" in strange.failed[0]["error"]
 
 
+def test_a_trial_that_wants_to_end_its_process_only_fails(tmp_path: Path) -> None:
+    found = run_sweep({"function": "functions:leaving", "base": {"x": 0}}, tmp_path, workers=0)
+    assert [row["error"] for row in found.failed] == ["SystemExit: enough"]
+
+
+def test_failed_trials_are_run_again_when_asked(tmp_path: Path) -> None:
+    spec = {"function": "functions:fickle", "base": {"folder": str(tmp_path)}, "axes": {"x": [1, 2]}}
+    store = tmp_path / "store"
+    assert len(run_sweep(spec, store, workers=0).failed) == 2
+    (tmp_path / "cure").write_text("7")
+    assert len(run_sweep(spec, store, workers=0).failed) == 2
+    assert run_sweep(spec, store, workers=0, again=True).column("y").tolist() == [7, 7]
+    assert Store(store).forget_failures() == 0
+    assert Store(store).claim("other")
+    with pytest.raises(InputError, match="are under way; wait for them"):
+        Store(store).forget_failures()
+
+
 def test_a_trial_that_kills_its_worker_is_given_up_by_name(tmp_path: Path) -> None:
     found = run_sweep({"function": "functions:poison", "axes": {"x": [0, 1, 2, 3]}}, tmp_path, workers=2, tries=2)
     assert found.column("y").tolist() == [0, 2, 3]
@@ -70,42 +92,6 @@ def test_a_trial_that_kills_its_worker_is_given_up_by_name(tmp_path: Path) -> No
 def test_any_executor_serves(tmp_path: Path) -> None:
     with ThreadPoolExecutor(2) as threads:
         assert len(run_sweep(SQUARES, tmp_path, executor=threads)) == 6
-
-
-def driver(spec: dict[str, Any], store: Path) -> subprocess.Popen[bytes]:
-    code = f"from featavg.sweep import run_sweep; run_sweep({spec!r}, {str(store)!r}, workers=2)"
-    guarded = f"if __name__ == '__main__':\n    {code.replace('; ', chr(10) + '    ')}\n"
-    script = store.parent / f"driver-{time.monotonic_ns()}.py"
-    script.write_text(guarded)
-    return subprocess.Popen([sys.executable, str(script)])
-
-
-def test_two_drivers_on_one_store_double_nothing(tmp_path: Path) -> None:
-    marks, store = tmp_path / "marks", tmp_path / "store"
-    marks.mkdir()
-    spec = {"function": "functions:counted", "base": {"folder": str(marks)}, "axes": {"x": list(range(20))}, "seeds": 2}
-    both = [driver(spec, store), driver(spec, store)]
-    assert [process.wait(60) for process in both] == [0, 0]
-    assert len(Store(store).rows()) == 40
-    assert len(list(marks.iterdir())) == 40
-
-
-def test_killed_drivers_and_workers_lose_nothing(tmp_path: Path) -> None:
-    marks, store, rng = tmp_path / "marks", tmp_path / "store", random.Random(0)
-    marks.mkdir()
-    spec = {"function": "functions:counted", "base": {"folder": str(marks)}, "axes": {"x": list(range(30))}, "seeds": 2}
-    kept = 0
-    for _ in range(3):
-        process = driver(spec, store)
-        time.sleep(1.0 + rng.random())
-        process.send_signal(signal.SIGKILL)
-        process.wait()
-        rows = Store(store, "functions:counted").rows()
-        assert len(rows) >= kept
-        kept = len(rows)
-    found = run_sweep(spec, store, workers=0)
-    assert sorted((row["x"], row["seed"]) for row in found.rows) == [(x, seed) for x in range(30) for seed in (0, 1)]
-    assert all(row["y"] == row["x"] + row["seed"] for row in found.rows)
 
 
 def test_a_line_that_was_cut_short_is_passed_over(tmp_path: Path) -> None:
@@ -121,15 +107,42 @@ def test_claims_of_the_dead_are_void_and_those_of_the_living_hold(tmp_path: Path
     store = Store(tmp_path, "functions:square")
     gone = subprocess.Popen([sys.executable, "-c", ""])
     gone.wait()
-    claim = tmp_path / "claims" / "a.0"
-    claim.write_text(f"{os.uname().nodename} {gone.pid}")
+    host, mine = os.uname().nodename, os.getpid()
+    (tmp_path / "claims" / "a.0").write_text(f"{host} {gone.pid} 1")
     assert store.claim("a")
     assert not Store(tmp_path).claim("a")
-    store.release("a")
+    store.claims.give_back("a")
     assert Store(tmp_path).claim("a")
-    (tmp_path / "claims" / "b.0").write_text("elsewhere 1")
+    (tmp_path / "claims" / "b.0").write_text("elsewhere 1 1")
     assert not store.claim("b")
     assert Store(tmp_path, lease=0.0).claim("b")
+    (tmp_path / "claims" / "c.0").write_text(f"{host} {mine} 1")  # of a process that had our number before us
+    assert store.claim("c")
+    assert store.claims.living() == {"a", "b", "c"}
+
+
+def test_a_process_that_is_dead_and_not_buried_holds_nothing(tmp_path: Path) -> None:
+    store = Store(tmp_path, "functions:square")
+    child = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
+    (tmp_path / "claims" / "a.0").write_text(f"{os.uname().nodename} {child.pid} {born(child.pid)}")
+    assert store.claims.living() == {"a"}
+    child.kill()
+    os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
+    assert store.claims.living() == set()
+    child.communicate()
+
+
+def test_a_long_trial_gives_signs_of_life(tmp_path: Path) -> None:
+    store = Store(tmp_path, "functions:square", lease=0.5)
+    assert store.claim("a")
+    claim = tmp_path / "claims" / "a.0"
+    with store.claims.kept("a"):
+        os.utime(claim, (0, 0))
+        until = time.monotonic() + 20
+        while claim.stat().st_mtime == 0 and time.monotonic() < until:
+            time.sleep(0.02)
+        assert claim.stat().st_mtime > 0
+    assert not claim.exists()
 
 
 def test_a_trial_done_between_two_looks_is_not_claimed_again(tmp_path: Path) -> None:
@@ -137,7 +150,7 @@ def test_a_trial_done_between_two_looks_is_not_claimed_again(tmp_path: Path) -> 
     assert other.rows() == {}
     assert one.claim("a")
     one.append({"key": "a"})
-    one.release("a")
+    one.claims.give_back("a")
     assert not other.claim("a")
     assert list((tmp_path / "claims").iterdir()) == []
 
@@ -163,15 +176,45 @@ def test_what_cannot_be_run_is_refused_before_anything_runs(tmp_path: Path, spec
     assert not (tmp_path / "store").exists()
 
 
-def test_stores_of_something_else_are_refused(tmp_path: Path) -> None:
+def test_stores_of_something_else_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run_sweep(SQUARES, tmp_path, workers=0)
     with pytest.raises(InputError, match="is a store of functions:square, not of functions:failing"):
         run_sweep({"function": "functions:failing", "base": {"x": 0}}, tmp_path, workers=0)
+    monkeypatch.setattr(functions.square, "version", 2, raising=False)
+    with pytest.raises(InputError, match="is a store of version 0, not 2, of functions:square; choose another folder"):
+        run_sweep(SQUARES, tmp_path, workers=0)
     (tmp_path / "sweep.json").write_text(json.dumps({"function": "functions:square", "version": 9}))
     with pytest.raises(InputError, match="store of version 9"):
         Store(tmp_path)
     with pytest.raises(InputError, match="no sweep at"):
         Store(tmp_path / "nowhere")
+
+
+def test_a_worker_with_other_code_stops_the_sweep_and_stores_nothing(tmp_path: Path) -> None:
+    class Elsewhere(ThreadPoolExecutor):
+        """Workers whose function has another version, or is not there."""
+
+        def submit(self, call: Any, task: Any, *rest: Any) -> Any:  # type: ignore[override]
+            return super().submit(call, task._replace(**self.other), *rest)
+
+    for other, complaint in (
+        ({"version": 5}, "a worker has version 0 of functions:square, the driver has 5; install the same on both"),
+        ({"function": "functions:absent"}, "no function 'functions:absent'"),
+    ):
+        Elsewhere.other = other  # type: ignore[attr-defined]
+        with Elsewhere(1) as threads, pytest.raises(InputError, match=complaint):
+            run_sweep(SQUARES, tmp_path, executor=threads)
+    assert Store(tmp_path).rows() == {}
+    assert list((tmp_path / "claims").iterdir()) == []
+
+
+def test_an_executor_that_is_shut_down_is_told_and_another_goes_on(tmp_path: Path) -> None:
+    with ThreadPoolExecutor(1) as threads:
+        pass
+    with pytest.raises(InputError, match="the executor is gone; 0 of 6 trials are stored, run again to go on"):
+        run_sweep(SQUARES, tmp_path, executor=threads)
+    with ThreadPoolExecutor(1) as threads:
+        assert len(run_sweep(SQUARES, tmp_path, executor=threads)) == 6
 
 
 def test_random_designs_are_the_same_every_time_and_inside_their_range() -> None:
@@ -189,8 +232,63 @@ def test_toml_files_are_read_and_tables_exported(tmp_path: Path) -> None:
     found.export(tmp_path / "t.csv")
     assert (tmp_path / "t.csv").read_text().splitlines()[0] == "x,seed,y,seconds"
     assert len(Results.of_store(Store(tmp_path / "store").rows())) == 4
-    for wrong, complaint in (("t.xls", "to .csv or .parquet"),):
-        with pytest.raises(InputError, match=complaint):
-            found.export(tmp_path / wrong)
+    with pytest.raises(InputError, match=r"to \.csv or \.parquet"):
+        found.export(tmp_path / "t.xls")
+    if find_spec("pandas") and find_spec("pyarrow"):
+        found.export(tmp_path / "t.parquet")
+        from pandas import read_parquet
+
+        assert read_parquet(tmp_path / "t.parquet")["y"].tolist() == [0, 1, 4, 5]
+    else:
+        with pytest.raises(InputError, match="pip install"):
+            found.export(tmp_path / "t.parquet")
     with pytest.raises(InputError, match="has the columns x, seed"):
         found.column("z")
+
+
+GRID = {"function": "functions:surface", "axes": {"y": [2, 1], "x": [1, 10, 100], "kind": ["a", "b"]}, "seeds": 2}
+
+
+def test_a_grid_is_a_table_with_named_axes(tmp_path: Path) -> None:
+    results = run_sweep(GRID, tmp_path, workers=0)
+    table = results.to_table()
+    assert {axis: values.tolist() for axis, values in table.coords.items()} == {
+        "y": [1, 2], "x": [1, 10, 100], "kind": ["a", "b"], "seed": [0, 1],
+    }  # fmt: skip
+    assert set(table.columns) == {"height", "seconds"}
+    assert table.sel("height", y=2, x=10, kind="b").tolist() == [30.0, 30.01]
+    some = Results.of_store(dict(list(Store(tmp_path).rows().items())[1:]))
+    with pytest.raises(InputError, match="needs 24 trials, got 23 that did not fail; run the missing ones"):
+        some.to_table()
+
+
+def test_phase_diagrams_and_lines_are_drawn_from_the_table(tmp_path: Path) -> None:
+    results = run_sweep(GRID, tmp_path, workers=0)
+    phase = picture(results, "height", "x", y="y", at={"kind": "a"})
+    (drawing,) = phase.evidence.drawings
+    axes = draw(drawing, phase.evidence.table).axes[0]
+    cells = [float(text.get_text()) for text in axes.texts]
+    assert cells == pytest.approx([x + 10 * y + 0.005 for y in (1, 2) for x in (1, 10, 100)], abs=0.0051)
+    assert (axes.get_xlabel(), axes.get_ylabel()) == ("x", "y")
+    lines = picture(results, "height", "x", lines="kind", at={"y": 1})
+    (drawing,) = lines.evidence.drawings
+    axes = draw(drawing, lines.evidence.table).axes[0]
+    assert axes.get_xscale() == "log"
+    np.testing.assert_allclose(axes.get_lines()[1].get_ydata(), [11.005, 20.005, 110.005])
+    assert lines.title == "height over x and kind at y = 1"
+
+
+@pytest.mark.parametrize(
+    ("options", "complaint"),
+    [
+        ({"value": "depth", "x": "x"}, "the sweep measured height, seconds, got 'depth'"),
+        ({"value": "height", "x": "z"}, "the axes of the sweep are y, x, kind, seed, got 'z'"),
+        ({"value": "height", "x": "x", "y": "y"}, "also varies kind; say where to stand on it, as kind=VALUE"),
+        ({"value": "height", "x": "x", "y": "y", "lines": "kind"}, "either a second axis or lines, got both"),
+        ({"value": "height", "x": "kind", "at": {"x": 1, "y": 1}}, "lines need numbers along kind, got a, b"),
+        ({"value": "height", "x": "x", "at": {"y": 3}}, "y has no place 3; it has 1, 2"),
+    ],
+)
+def test_pictures_that_cannot_be_drawn_are_refused(tmp_path: Path, options: Any, complaint: str) -> None:
+    with pytest.raises(InputError, match=complaint):
+        picture(run_sweep(GRID, tmp_path, workers=0), **options)

@@ -251,3 +251,21 @@ def test_a_second_layer_of_equal_blocks_is_not_multiplied_by(width: int) -> None
     np.testing.assert_allclose(blocks.up(hidden), second @ hidden)
     np.testing.assert_allclose(blocks.down(outputs), second.T @ outputs)
     assert EqualBlocks.of(second * rng.random(4 * width)) is None
+
+
+def test_runs_on_one_data_set_share_its_gram_matrix(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = []
+
+    def counted(x: Any) -> Any:
+        made.append(len(x))
+        return gram_matrix(x)
+
+    monkeypatch.setattr("featavg.training.engines.gram.gram_matrix", counted)
+    datas = [sample_clusters(clusters=4, dim=900, samples=200, seed=seed) for seed in range(2)]
+    chosen = [datas[i] for i in (0, 1, 0, 1)]
+    networks = [BinaryNetwork.random(data, 5, seed=seed) for seed, data in enumerate(chosen)]
+    rule = GradientDescent(steps=20)
+    together = train_many(networks, chosen, rule)
+    assert made == [200, 200]
+    for network, data, run in zip(networks, chosen, together, strict=True):
+        np.testing.assert_array_equal(run.final.weights, train(network, data, rule).final.weights)

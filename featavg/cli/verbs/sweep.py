@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from concurrent.futures import Executor
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+import sys
+from collections.abc import Mapping
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 INTERRUPTED = 130
 RUN = "run"
+MOST = 3  # failures that are told by name
 
 
 class _SpecificationFirst(TyperGroup):
@@ -46,39 +47,49 @@ def run(
     workers: Annotated[int | None, typer.Option(min=0, help="Processes; all cores by default, 0 for none.")] = None,
     shard: Annotated[str | None, typer.Option(help="Run the i-th of n shares, as 0/4, for job arrays.")] = None,
     scheduler: Annotated[str | None, typer.Option(help="A dask scheduler, as tcp://host:8786.")] = None,
+    tries: Annotated[int, typer.Option(min=1, help="How often a trial may take its worker down.")] = 3,
+    again: Annotated[bool, typer.Option("--again", help="Run trials that failed before once more.")] = False,
 ) -> None:
     """Run what is missing of a sweep; trials that are stored are not run again."""
     from featavg.cli.progress import Working, complain
-    from featavg.sweep import run_sweep
+    from featavg.sweep import cluster, run_sweep
 
+    # The function may stand beside its specification, as a module beside a script.
+    sys.path.insert(0, str(spec.absolute().parent))
     folder = store or spec.with_suffix(".sweep")
     share = None if shard is None else read_shard(shard)
     try:
-        with _executor(scheduler) as executor, Working("starting") as shown:
+        with nullcontext() if scheduler is None else cluster(scheduler) as executor, Working("starting") as shown:
             found = run_sweep(
                 spec,
                 folder,
                 executor=executor,
                 workers=workers,
                 shard=share,
+                tries=tries,
+                again=again,
                 progress=lambda told: shown.tell(told.done / max(told.total, 1), progress_line(told)),
             )
     except KeyboardInterrupt:
         complain(f"stopped; what is finished is kept in {folder}, run the same command again to go on")
         raise typer.Exit(INTERRUPTED) from None
-    for row in found.failed[:3]:
-        complain(f"failed: {row['error']}")
+    for row in found.failed[:MOST]:
+        complain(failure(row))
     typer.echo(f"{folder}: {len(found)} trials, {len(found.failed)} failed")
 
 
 @verb.command()
 def status(store: Folder) -> None:
-    """Say how many trials a store holds, and how many failed."""
+    """Say how many trials a store holds, how many failed, of what, and how many are under way."""
+    from featavg.cli.progress import complain
     from featavg.sweep import Results, Store
 
     kept = Store(store)
     found = Results.of_store(kept.rows())
-    typer.echo(f"{kept.function}: {len(found)} trials, {len(found.failed)} failed")
+    under_way = len(kept.claims.living())
+    typer.echo(f"{kept.function}: {len(found)} trials, {len(found.failed)} failed, {under_way} under way")
+    for row in found.failed[:MOST]:
+        complain(failure(row))
 
 
 @verb.command()
@@ -90,6 +101,62 @@ def export(store: Folder, file: Annotated[Path, typer.Argument(metavar="FILE", h
     check_place(file, ".csv", ".parquet")
     Results.of_store(Store(store).rows()).export(file)
     typer.echo(file)
+
+
+@verb.command()
+def draw(
+    store: Folder,
+    value: Annotated[str, typer.Option(help="What the function returned.")],
+    x: Annotated[str, typer.Option(help="The axis to the right.")],
+    y: Annotated[str, typer.Option(help="The axis downward, for a phase diagram.")] = "",
+    lines: Annotated[str, typer.Option(help="The axis with a line per value, in place of y.")] = "",
+    at: Annotated[list[str] | None, typer.Option(help="Where to stand on another axis, as width=4.")] = None,
+    output: Annotated[
+        Path, typer.Option("-o", "--output", help="A page (.html), or a picture (.pdf, .svg, .png).")
+    ] = Path("sweep.html"),
+) -> None:
+    """Draw a phase diagram, or lines, from a complete grid of trials."""
+    from featavg.figures import draw, figure_bytes
+    from featavg.files import check_place, write_whole
+    from featavg.report import write_report
+    from featavg.sweep import Results, Store, picture
+
+    check_place(output, ".html", ".pdf", ".svg", ".png")
+    results = Results.of_store(Store(store).rows())
+    found = picture(results, value, x, y=y, lines=lines, at=dict(map(read_place, at or [])))
+    if output.suffix == ".html":
+        write_report([found], output, f"A sweep: {found.title}")
+    else:
+        figure = draw(found.evidence.drawings[0], found.evidence.table)
+        write_whole(output, figure_bytes(figure, output.suffix[1:]))
+    typer.echo(output)
+
+
+def read_place(text: str) -> tuple[str, Any]:
+    """A place on an axis, name=value; a number if it can be one.
+
+    >>> read_place("width=4"), read_place("kind=fine")
+    (('width', 4), ('kind', 'fine'))
+    """
+    name, sign, value = text.partition("=")
+    if not sign:
+        raise InputError(f"a place is axis=value, as width=4, got {text!r}")
+    for kind in (int, float):
+        try:
+            return name, kind(value)
+        except ValueError:
+            continue
+    return name, value
+
+
+def failure(row: Mapping[str, Any]) -> str:
+    """Which trial failed, and of what.
+
+    >>> failure({"x": 1, "seed": 0, "seconds": 0.1, "error": "ValueError: no"})
+    'x=1, seed=0 failed: ValueError: no'
+    """
+    trial = ", ".join(f"{name}={value}" for name, value in row.items() if name not in ("seconds", "error"))
+    return f"{trial} failed: {row['error']}"
 
 
 def progress_line(told: Progress) -> str:
@@ -110,22 +177,3 @@ def read_shard(text: str) -> tuple[int, int]:
     if not found:
         raise InputError(f"a shard is i/n with 0 <= i < n, as 0/4, got {text!r}")
     return int(found[1]), int(found[2])
-
-
-def _executor(scheduler: str | None) -> AbstractContextManager[Executor | None]:
-    return nullcontext() if scheduler is None else _cluster(scheduler)
-
-
-@contextmanager
-def _cluster(scheduler: str) -> Iterator[Executor]:
-    """Workers of a dask scheduler; dask is imported only here."""
-    try:
-        from distributed import Client
-    except ImportError:
-        raise InputError("a scheduler needs dask: pip install 'featavg[cluster]'") from None
-    try:
-        client = Client(scheduler, timeout=10)
-    except (OSError, ValueError, TimeoutError) as error:
-        raise InputError(f"no dask scheduler answers at {scheduler} ({type(error).__name__}); check it") from None
-    with client:
-        yield client.get_executor()

@@ -15,13 +15,13 @@ from typing import Literal
 import numpy as np
 
 from featavg.arrays import Ints
-from featavg.experiments.refinement.adversarial import worst_in_ball
 from featavg.experiments.refinement.benchmark_split import BenchmarkSplit, Kind
 from featavg.refine import State, at_centers, at_random, descend, means
 from featavg.robustness import Readout
-from featavg.training import CrossEntropy, Loss, PooledCrossEntropy, SmoothedCrossEntropy
+from featavg.training import CrossEntropy, Loss, PooledCrossEntropy, SmoothedCrossEntropy, WorstInBall
 
 LossName = Literal["labels", "smoothed", "summed"]
+ATTACK_STEPS = 7  # Madry et al. 2018
 
 
 @dataclass(frozen=True)
@@ -78,12 +78,13 @@ class TrainedMethod:
         else:
             start = at_centers(means(split.inside, found.labels), width, split.seed)
         reach = setting.strength * radius / split.frame.size
+        attack = WorstInBall(reach, steps=ATTACK_STEPS, still=1) if self.attacked else None
         moments: list[Moment] = []
         descend(
             start, split.inside, split.codes if self.loss == "summed" else found.labels, np.ones(len(split.train)),
             rate, marks, split.seed,
             lambda mark, state: moments.append(Moment(mark, state, found.class_of, time.process_time() - began)),
-            loss=self._loss(found.class_of, setting), perturb=worst_in_ball(reach) if self.attacked else None,
+            loss=self._loss(found.class_of, setting), perturb=attack,
         )  # fmt: skip
         yield from moments
 

@@ -21,11 +21,12 @@ class Gram(FirstLayer):
     weights decay or are normalised.
     """
 
-    def __init__(self, x: Array, weights: Array) -> None:
+    def __init__(self, x: Array, weights: Array, matrix: Array | None = None) -> None:
+        """The points, the initial weights, and K if it is known."""
         super().__init__(x, weights)
         self.initial_products = weights @ np.swapaxes(x, -1, -2)
-        held = x.shape[-2] ** 2 * x.itemsize <= LARGEST
-        self.matrix = gram_matrix(x) if held else None  # (..., sample, sample)
+        held = matrix is None and x.shape[-2] ** 2 * x.itemsize <= LARGEST
+        self.matrix = gram_matrix(x) if held else matrix  # (..., sample, sample)
 
     def start(self) -> Array:
         """s = 1, C = 0."""
