@@ -189,7 +189,7 @@ def _record(
     return Record(
         name="deep_attacks",
         title="Attacks through deep networks: minimal norm against PGD, foolbox and AutoAttack",
-        config={"points": POINTS, "truth_points": TRUTH_POINTS, "steps": STEPS, "contenders": list(rows)},
+        config={"points": POINTS, "truth_points": TRUTH_POINTS, "steps": STEPS, "methods": list(rows)},
         seeds=(0,),
         claims=_claims(rows, autoattack, above),
         evidence=Evidence(Table.of(arrays), (drawing,), provenance=Provenance(seconds=round(seconds, 1))),

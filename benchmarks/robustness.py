@@ -1,11 +1,11 @@
 """Exact radii against the attacks people use instead, on the paper's two networks: time, memory, and who is right.
 
-Each contender runs in a process of its own with one thread; CPU time counts that process and its children, without
+Each method runs in a process of its own with one thread; CPU time counts that process and its children, without
 imports and after a warm-up on a few points; peak memory is that of the whole process, imports included. Attacks answer
 for one radius, the exact search for all of them.
 
-    python -m benchmarks.robustness          all contenders; writes results/benchmarks/robustness.json
-    python -m benchmarks.robustness NAME …   one contender, as a child: prints JSON
+    python -m benchmarks.robustness          all methods; writes results/benchmarks/robustness.json
+    python -m benchmarks.robustness NAME …   one method, as a child: prints JSON
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from featavg.record import Claim, Drawing, Evidence, Provenance, Record, Table, 
 BINARY_RADIUS, MULTI_RADIUS = 18.0, 39.0
 REPEATS = 3
 # Name: network, points. AutoAttack and SCIP take minutes for a thousand points, so they get fewer.
-CONTENDERS = {
+METHODS = {
     "featavg exact": ("binary", 1000),
     "featavg universal direction": ("binary", 1000),
     "foolbox L2PGD, 20 steps, default step": ("binary", 1000),
@@ -46,7 +46,7 @@ CONTENDERS = {
 }
 
 
-def contender(name: str, network: Any, x: np.ndarray, y: np.ndarray, radius: float) -> Callable[[slice], np.ndarray]:
+def method(name: str, network: Any, x: np.ndarray, y: np.ndarray, radius: float) -> Callable[[slice], np.ndarray]:
     """A function of a slice of points: which of them survive at `radius`."""
     if name.startswith("featavg exact"):
         return lambda part: fa.robust_radius(network, x[part], y[part]).upper > radius
@@ -65,12 +65,12 @@ def contender(name: str, network: Any, x: np.ndarray, y: np.ndarray, radius: flo
 
 
 def measure(name: str, folder: Path) -> dict[str, float]:
-    """Run one contender in this process."""
-    kind, count = CONTENDERS[name]
+    """Run one method in this process."""
+    kind, count = METHODS[name]
     network = fa.load_network(folder / f"{kind}.npz")
     with np.load(folder / "points.npz") as points:
         x, y = points["x"][:count], points["y" if kind == "binary" else "cluster"][:count]
-    survive = contender(name, network, x, y, BINARY_RADIUS if kind == "binary" else MULTI_RADIUS)
+    survive = method(name, network, x, y, BINARY_RADIUS if kind == "binary" else MULTI_RADIUS)
     survive(slice(0, min(count, 20)))
     seconds = []
     for _ in range(REPEATS if count == 1000 else 1):
@@ -110,19 +110,19 @@ def main() -> None:
         folder = Path(name)
         truth = prepare(folder)
         rows = {}
-        for contender_name, (kind, count) in CONTENDERS.items():
-            command = [sys.executable, "-m", "benchmarks.robustness", contender_name, str(folder)]
+        for method_name, (kind, count) in METHODS.items():
+            command = [sys.executable, "-m", "benchmarks.robustness", method_name, str(folder)]
             environment = os.environ | {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
             done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
             if done.returncode:
-                print(f"{contender_name}: failed\n{done.stderr[-2000:]}", file=sys.stderr)
+                print(f"{method_name}: failed\n{done.stderr[-2000:]}", file=sys.stderr)
                 continue
             row = json.loads(done.stdout.splitlines()[-1])
             radius = BINARY_RADIUS if kind == "binary" else MULTI_RADIUS
             row["overstated"] = row["accuracy"] - float(np.mean(truth[kind][:count] > radius))
             row["per_thousand"] = row["seconds"] * 1000 / count
-            rows[contender_name] = row
-            print(contender_name, {key: round(value, 4) for key, value in row.items()}, flush=True)
+            rows[method_name] = row
+            print(method_name, {key: round(value, 4) for key, value in row.items()}, flush=True)
     path = write_record(_record(rows, time.perf_counter() - began), Path("results/benchmarks"))
     print(path)
 
@@ -168,7 +168,7 @@ def _record(rows: dict[str, dict[str, float]], seconds: float) -> Record:
     return Record(
         name="robustness",
         title="Exact radii against attacks: time, memory, and who is right",
-        config={"contenders": list(rows), "repeats": REPEATS},
+        config={"methods": list(rows), "repeats": REPEATS},
         seeds=(0,),
         claims=claims,
         evidence=Evidence(Table.of(arrays), (drawing,), provenance=Provenance(seconds=round(seconds, 1))),

@@ -112,7 +112,7 @@ def main() -> None:
         options={
             "labels": [f"{name}, {which}" for name in SETS for which in ("median", "99 %")],
             "x_label": "hidden neurons",
-            "y_label": "CPU seconds a point",
+            "y_label": "CPU seconds per point",
         },
     )
     hardest = Drawing(

@@ -4,5 +4,5 @@ from .driver import run_chapter as run_chapter
 from .registry import Chapter as Chapter
 from .registry import Registry as Registry
 from .reproduction import Outcome as Outcome
-from .reproduction import Watch as Watch
+from .reproduction import ProgressOf as ProgressOf
 from .reproduction import reproduce as reproduce

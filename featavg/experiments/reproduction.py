@@ -13,7 +13,7 @@ from featavg.experiments.registry import Chapter
 from featavg.progress import Progress
 from featavg.record import Record, current_commit, current_versions, plain_json, read_record, write_record
 
-Watch = Callable[[Chapter], Progress]  # told which chapter starts; answers with what is to be told of its progress
+ProgressOf = Callable[[Chapter], Progress]  # told which chapter starts; answers with what is to be told of its progress
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class Outcome:
 def reproduce(
     chapters: Sequence[Chapter],
     folder: str | os.PathLike[str],
-    watch: Watch,
+    progress_of: ProgressOf,
     *,
     seeds: int | None = None,
     first_seed: int | None = None,
@@ -46,7 +46,7 @@ def reproduce(
     for chapter in chapters:
         config = chapter.config(seeds, first_seed)
         path = folder / f"{chapter.name}.json"
-        progress = watch(chapter)
+        progress = progress_of(chapter)
         record = None if fresh else _finished(path, config)
         if record is not None:
             yield Outcome(record, path, reused=True)

@@ -6,10 +6,10 @@ from featavg.training.iterate import Vector as Vector
 from featavg.training.losses import LOSSES as LOSSES
 from featavg.training.losses import CrossEntropy as CrossEntropy
 from featavg.training.losses import Exponential as Exponential
+from featavg.training.losses import GroupedCrossEntropy as GroupedCrossEntropy
 from featavg.training.losses import Logistic as Logistic
 from featavg.training.losses import Loss as Loss
 from featavg.training.losses import LossName as LossName
-from featavg.training.losses import PooledCrossEntropy as PooledCrossEntropy
 from featavg.training.losses import SmoothedCrossEntropy as SmoothedCrossEntropy
 from featavg.training.losses import Squared as Squared
 from featavg.training.losses import loss_for as loss_for

@@ -50,8 +50,8 @@ class Descent:
             blocks[BIASES] = blocks[BIASES].copy()
         self.active.write(weights[:, 1:], blocks.get(BIASES))
         blocks[WEIGHTS] = weights
-        at = replace(self.start, parameters=Vector(blocks), known=None, time=time)
-        at.__dict__["outputs"] = self.active.outputs.T.copy()  # it need not find them again
+        at = replace(self.start, parameters=Vector(blocks), found_z=None, time=time)
+        at.__dict__["outputs"] = self.active.outputs.copy().T  # it need not find them again
         return at
 
 

@@ -76,7 +76,7 @@ class Iterate:
     problem: Problem
     parameters: Vector
     batch: Batch = ALL
-    known: Array | None = None  # Z, where the step that led here has found it already
+    found_z: Array | None = None  # Z, where the step that led here has found it already
     time: float = 0.0  # Σ η
     until: float = np.inf  # a time not to be stepped over
 
@@ -92,8 +92,8 @@ class Iterate:
     @cached_property
     def z(self) -> Array:
         """Pre-activations of the first layer: (..., neuron, sample)."""
-        if self.known is not None:
-            return self.known
+        if self.found_z is not None:
+            return self.found_z
         return self.problem.first.products(self.block(WEIGHTS), self.batch) + self.block(BIASES)[..., None]
 
     @cached_property
@@ -140,14 +140,14 @@ class Iterate:
     def move(self, direction: Vector, step: ArrayLike) -> Iterate:
         """θ + step · direction."""
         parameters = self.parameters.map(lambda mine, way: _moved(mine, per_run(step, way), way), direction)
-        known = None
+        found_z = None
         if self.batch is ALL:
             change = self.effect(direction)
-            known = self.z + per_run(step, change) * change
+            found_z = self.z + per_run(step, change) * change
         time = self.time - float(step if isinstance(step, float) else np.mean(np.asarray(step)))
         # The last step towards a time lands on it, whatever rounding made of the sum.
         time = self.until if time > self.until * (1 - 1e-14) else time
-        return Iterate(self.problem, parameters, self.batch, known, time, self.until)
+        return Iterate(self.problem, parameters, self.batch, found_z, time, self.until)
 
     def effect(self, direction: Vector) -> Array:
         """ΔZ of a unit step, at all points: (..., neuron, sample)."""
@@ -183,7 +183,7 @@ class Iterate:
             return np.where(per_run(accepted, mine), mine, its)
 
         parameters = self.parameters.map(pick, other.parameters)
-        return replace(self, parameters=parameters, known=pick(self.z, other.z))
+        return replace(self, parameters=parameters, found_z=pick(self.z, other.z))
 
     @property
     def target(self) -> Ints:

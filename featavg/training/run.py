@@ -153,8 +153,8 @@ class Run:
     def _shown(self, step: int, at: Iterate) -> Iterate:
         """The iterate as it is saved: on all points, averaged if so wanted."""
         if self.means is not None:
-            return replace(at, parameters=self.means.mean(step), batch=ALL, known=None)
-        return at if self.plain else replace(at, batch=ALL, known=None)
+            return replace(at, parameters=self.means.mean(step), batch=ALL, found_z=None)
+        return at if self.plain else replace(at, batch=ALL, found_z=None)
 
     def _keep(self, step: int, at: Iterate) -> str | None:
         # Behind batches and means, another pass over all points is left to whoever asks for the loss.
@@ -168,7 +168,7 @@ class Run:
 
     def _compare(self, step: int, at: Iterate) -> str | None:
         """Tell a run whose loss is far above its first; looked at only once its outputs have doubled since the last."""
-        size = np.abs(at.outputs).max(axis=(-2, -1))
+        size = np.maximum(at.outputs.max(axis=(-2, -1)), -at.outputs.min(axis=(-2, -1)))
         if not self.saved:
             self.size, self.first = size, at.log_loss
         grown = size > 2 * self.size

@@ -16,6 +16,7 @@ from featavg.model import Network
 from featavg.training import SmoothedCrossEntropy, descent
 from featavg.training.descent import Descent, fast_descent
 from featavg.training.engines import active_set
+from featavg.training.engines.team_step import rows_to_read
 from featavg.training.iterate import Iterate
 from featavg.training.setup import Setup
 
@@ -148,13 +149,32 @@ def test_points_whose_derivative_is_lost_to_underflow_are_not_given_a_sign() -> 
     assert both_ways(network, data, None, None, 1e-3, steps=20) == 0.0
 
 
-@pytest.mark.parametrize("faster", [0.0, 1e9])
-def test_dense_and_sparse_steps_are_the_same(faster: float, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("faster", "skipping"), [(0.0, 0.0), (1e9, 0.0), (1e9, 1e9)])
+def test_steps_of_teams_and_of_all_neurons_with_and_without_skipping_are_the_same(
+    faster: float, skipping: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(active_set, "DENSE_IS_FASTER", faster)
+    monkeypatch.setattr(active_set, "SKIPPING", skipping)
     monkeypatch.setattr(active_set, "LOOK", 0.1)
     data = sample_clusters(clusters=4, samples=60, seed=0)
     for kind in (BinaryNetwork, MulticlassNetwork):
-        both_ways(kind.random(data, 2, seed=1), data, None, ("weights", "biases"), 1e-3, steps=60, patience=10**6)
+        network = kind.random(data, 2, seed=1)
+        mixed = network.changed(second=network.second[:, np.random.default_rng(0).permutation(network.neurons)])
+        for one in (network, mixed):
+            both_ways(one, data, None, ("weights", "biases"), 1e-3, steps=60, patience=10**6)
+
+
+def test_the_rows_that_steps_of_teams_would_read_are_those_that_they_read() -> None:
+    data = sample_clusters(clusters=6, samples=60, seed=0)
+    for kind in (BinaryNetwork, MulticlassNetwork):
+        start = start_of(kind.random(data, 3, seed=1), data, None, None)
+        fast = fast_descent(start, 1e-3)
+        assert fast is not None
+        fast.advance(1)  # of all neurons together, since they are looked at only now
+        active = fast.active
+        expected = rows_to_read(active.z, active.ends)
+        fast.advance(1)
+        assert sum(team.work for team in active.teams) == expected > 0
 
 
 @pytest.mark.parametrize("options", [{}, {"sample_weight": np.arange(1.0, 61.0)}, {"loss": "exponential"}], ids=str)

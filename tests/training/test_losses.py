@@ -14,9 +14,9 @@ from featavg.training import (
     LOSSES,
     CrossEntropy,
     Exponential,
+    GroupedCrossEntropy,
     Logistic,
     Loss,
-    PooledCrossEntropy,
     SmoothedCrossEntropy,
     Squared,
     loss_for,
@@ -36,13 +36,13 @@ MEMBERS: dict[str, Loss] = {
     **LOSSES,
     "squared": Squared(),
     "smoothed": SmoothedCrossEntropy(share=0.3),
-    "pooled": PooledCrossEntropy(class_of=np.array([0, 1, 2, 3, 4, 4, 1])),
+    "grouped": GroupedCrossEntropy(class_of=np.array([0, 1, 2, 3, 4, 4, 1])),
 }
 
 
 def outputs_for(name: str) -> tuple[Any, Any]:
     outputs, target = example(name)
-    return (np.concatenate([outputs, outputs[:, :2] + 0.5], axis=1), target) if name == "pooled" else (outputs, target)
+    return (np.concatenate([outputs, outputs[:, :2] + 0.5], axis=1), target) if name == "grouped" else (outputs, target)
 
 
 @pytest.mark.parametrize("name", MEMBERS)
@@ -149,9 +149,9 @@ def test_values_of_smoothed_and_pooled_losses_are_those_of_torch() -> None:
     outputs, target = example("cross-entropy")
     theirs = torch.nn.functional.cross_entropy(torch.tensor(outputs), torch.tensor(target), label_smoothing=0.3).item()
     assert_allclose(np.exp(MEMBERS["smoothed"].log_total(outputs, target)), theirs, rtol=1e-12)
-    outputs, target = outputs_for("pooled")
+    outputs, target = outputs_for("grouped")
     shares = torch.softmax(torch.tensor(outputs), dim=1).numpy()
     own = np.array([shares[i, np.array([0, 1, 2, 3, 4, 4, 1]) == t].sum() for i, t in enumerate(target)])
-    assert_allclose(MEMBERS["pooled"].log_losses(outputs, target), np.log(-np.log(own)), rtol=1e-9)
+    assert_allclose(MEMBERS["grouped"].log_losses(outputs, target), np.log(-np.log(own)), rtol=1e-9)
     with pytest.raises(InputError, match="class_of must name the class of each of 5 outputs, got 7"):
-        MEMBERS["pooled"].check(5)
+        MEMBERS["grouped"].check(5)

@@ -21,7 +21,7 @@ from featavg import (
 )
 from featavg.arrays import Array, Ints
 from featavg.data import Dataset
-from featavg.training import DivergenceWarning, Iterate, Moment, PooledCrossEntropy
+from featavg.training import DivergenceWarning, GroupedCrossEntropy, Iterate, Moment
 
 RULE = GradientDescent(steps=40, step_size=2e-3)
 
@@ -108,7 +108,7 @@ def test_an_observer_sees_the_saved_networks_and_may_end_the_run(data: Dataset) 
 def test_pooled_outputs_learn_coarse_labels(data: Dataset) -> None:
     network = MulticlassNetwork.random(data, 2, seed=2, scale=1e-2)
     class_of = np.searchsorted([-1, 1], data.center_labels)
-    run = train(network, data, GradientDescent(steps=500, step_size=5e-3), loss=PooledCrossEntropy(class_of=class_of))
+    run = train(network, data, GradientDescent(steps=500, step_size=5e-3), loss=GroupedCrossEntropy(class_of=class_of))
     assert (run.margins[-1] > 0).all()
     assert_allclose(run.margins[-1], data.y * run.final.score(data.x), rtol=1e-9)
 

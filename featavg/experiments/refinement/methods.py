@@ -18,7 +18,7 @@ from featavg.arrays import Ints
 from featavg.experiments.refinement.benchmark_split import BenchmarkSplit, Kind
 from featavg.refine import State, at_centers, at_random, descend, means
 from featavg.robustness import Readout
-from featavg.training import CrossEntropy, Loss, PooledCrossEntropy, SmoothedCrossEntropy, WorstInBall
+from featavg.training import CrossEntropy, GroupedCrossEntropy, Loss, SmoothedCrossEntropy, WorstInBall
 
 LossName = Literal["labels", "smoothed", "summed"]
 ATTACK_STEPS = 7  # Madry et al. 2018
@@ -91,7 +91,7 @@ class TrainedMethod:
     def _loss(self, class_of: Ints, setting: Setting) -> Loss:
         if self.loss == "smoothed":
             return SmoothedCrossEntropy(share=setting.strength)
-        return PooledCrossEntropy(class_of=class_of) if self.loss == "summed" else CrossEntropy()
+        return GroupedCrossEntropy(class_of=class_of) if self.loss == "summed" else CrossEntropy()
 
 
 @dataclass(frozen=True)

@@ -104,7 +104,7 @@ def next_rung(proved: list[tuple[float, float]], last: Rung, whole: bool, incumb
         return Rung(math.sqrt(radius * tried), unlimited, 0.5 * left)
     if whole and (incumbent / radius) ** power * seconds < 0.5 * left:
         return Rung(np.inf, unlimited, 0.6 * left)
-    factor = (left / 3.0 / max(seconds, 1e-6)) ** (1.0 / power)
+    factor = (max(left, 0.0) / 3.0 / max(seconds, 1e-6)) ** (1.0 / power)  # the time may have run out meanwhile
     return Rung(min(radius * min(max(factor, 1.002), HIGHEST_STEP), incumbent), unlimited, 0.6 * left)
 
 

@@ -17,7 +17,17 @@ import numpy as np
 
 from featavg.arrays import Array, Ints
 from featavg.training.engines.base import Groups
-from featavg.training.engines.team_step import add_heights, part_of, team_step, whole_gradient, whole_step, write_back
+from featavg.training.engines.team_step import (
+    SKIPPING,
+    add_heights,
+    part_of,
+    rows_to_read,
+    skipping_product,
+    team_step,
+    whole_gradient,
+    whole_step,
+    write_back,
+)
 
 # How much the coefficients may grow, relative to their size, before points are chosen anew: more means fewer choices
 # but more points to follow. Between 0.05 and 0.2 the time changes by less than a tenth.
@@ -32,8 +42,7 @@ ROOM = 2**24
 LOOK = 1.0
 # How many rows of K are looked at together where a copy of all of it would leave the cache.
 ROWS = 64
-# How many multiplications of a dense product take as long as one of rows that are skipped where they are zero: 2 where
-# K has the cache to itself, and up to 4 where it shares it.
+# The same as SKIPPING for a step of teams, which does more around it.
 DENSE_IS_FASTER = 4.0
 
 
@@ -115,30 +124,32 @@ class ActiveSet:
     ) -> None:
         """K, W(0) Xᵀ + b(0) (neuron, sample), b if it is trained, A (output, neuron), c (output,)."""
         self.matrix, self.output_bias = matrix, output_bias
-        self.order = np.argsort(groups.number, kind="stable")
+        sizes = np.bincount(groups.number)
+        self.ends: Ints = np.cumsum(sizes)  # of the rows of each team
+        in_order = (np.diff(groups.number) >= 0).all()
+        self.order = slice(None) if in_order else np.argsort(groups.number, kind="stable")
         self.second = np.ascontiguousarray(second[:, self.order])
         self.start = np.ascontiguousarray(start[self.order])
         self.z, self.coefficients = self.start.copy(), np.zeros_like(self.start)
         self.gradient = np.empty_like(self.start)
         self.shift = biases is not None
         self.asked = False
-        self.biases = np.zeros(len(self.order), dtype=matrix.dtype)  # how far they have moved
+        self.biases = np.zeros(len(start), dtype=matrix.dtype)  # how far they have moved
         self.everything: Ints = np.arange(len(matrix))
-        self.teams = self._teams(groups)
+        self.teams = self._teams(sizes)
         self.outputs: Array = np.empty((len(output_bias), len(matrix)), dtype=matrix.dtype)  # F
         self._add_all_heights()
         # At the start half of the neurons are on at every point, and rows of K are not worth skipping.
-        self.dense, self.steps, self.next_look = True, 0, 2
+        self.dense, self.skips, self.steps, self.next_look = True, False, 0, 2
         self.pulls: Array | None = None  # those of the last step, once bounds may rest on their signs
 
     def step(self, pulls: Array, monotone: bool) -> None:
         """Make a step; `pulls` (output, sample) is η∂L/∂F."""
         self.pulls = pulls if monotone else None
         self.steps += 1
-        if self.dense and self.steps < self.next_look:
+        if self.dense and not self._skipping_pays():
             self._dense_step(pulls)
             return
-        self.next_look = self.steps + max(1, round(LOOK * self.steps))
         self._reset_outputs()
         spent = [team for team in self.teams if not team.step(pulls)]
         for team in spent:
@@ -157,8 +168,9 @@ class ActiveSet:
 
     def write(self, coefficients: Array, biases: Array | None) -> None:
         """Write C (neuron, sample) in the order in which neurons came, and add to b how far they have moved."""
-        for team in self.teams:
-            team.settle()
+        if not self.dense:  # else nobody follows a part
+            for team in self.teams:
+                team.settle()
         coefficients[self.order] = self.coefficients
         if biases is not None:
             biases[self.order] += self.biases
@@ -174,9 +186,17 @@ class ActiveSet:
         others = sum(len(team.points) ** 2 for team in self.teams if team is not asking and team.budget < np.inf)
         return (others + points**2) * self.matrix.itemsize <= ROOM
 
+    def _skipping_pays(self) -> bool:
+        """Whether so few neurons are on that rows of K are worth skipping; looked at now and then."""
+        if self.steps < self.next_look:
+            return False
+        self.next_look = self.steps + max(1, round(LOOK * self.steps))
+        self.skips = SKIPPING * int(np.count_nonzero(self.z >= 0)) <= self.z.size
+        return DENSE_IS_FASTER * rows_to_read(self.z, self.ends) <= self.z.size
+
     def _dense_step(self, pulls: Array) -> None:
         whole_gradient(self.gradient, self.z, self.second, pulls)
-        product = self.gradient @ self.matrix
+        product = skipping_product(self.gradient, self.matrix) if self.skips else self.gradient @ self.matrix
         self._reset_outputs()
         arrays = self.z, self.coefficients, self.biases, self.gradient, product, self.second, self.outputs
         whole_step(*arrays, self.shift)
@@ -189,10 +209,9 @@ class ActiveSet:
     def _reset_outputs(self) -> None:
         self.outputs[:] = self.output_bias[:, None]
 
-    def _teams(self, groups: Groups) -> list[Team]:
-        sizes = np.bincount(groups.number)
+    def _teams(self, sizes: Ints) -> list[Team]:
         found = []
-        for end, size in zip(np.cumsum(sizes).tolist(), sizes.tolist(), strict=True):
+        for end, size in zip(self.ends.tolist(), sizes.tolist(), strict=True):
             rows = slice(end - size, end)
             columns = self.second[:, rows]
             if columns.any():  # a neuron that drives nothing never moves

@@ -12,10 +12,7 @@ import numpy as np
 from featavg.arrays import Array, Ints
 from featavg.training.engines.base import Groups
 from featavg.training.engines.compiled import kernel
-from featavg.training.engines.team_step import add_rows
-
-# How many multiplications of a dense product take as long as one here: 2 in cache, 2.6 beyond it (AMD EPYC, OpenBLAS).
-DENSE_IS_FASTER = 2.5
+from featavg.training.engines.team_step import SKIPPING, add_rows
 
 
 def sparse_product(rows: Array, matrix: Array, groups: Groups) -> Array:
@@ -26,7 +23,7 @@ def sparse_product(rows: Array, matrix: Array, groups: Groups) -> Array:
     count = int(groups.number.max()) + 1
     ratio = groups.ratio.astype(rows.dtype, copy=False)
     shared, own, work = split(rows, groups.number, ratio, count)
-    if DENSE_IS_FASTER * work > rows.size:
+    if SKIPPING * work > rows.size:
         return rows @ matrix
     return assemble(matrix, shared, own, groups.number, ratio)
 

@@ -16,10 +16,10 @@ from featavg.training.losses.cross_entropy import shares_of
 
 
 @dataclass(frozen=True, eq=False)
-class PooledCrossEntropy(Loss):
+class GroupedCrossEntropy(Loss):
     """ℓ = −log Σ_{j in own} softmax(F)_j, where output j belongs to the coarse class `class_of[j]`.
 
-    >>> PooledCrossEntropy(class_of=np.array([0, 1, 1])).derivative(np.zeros((1, 3)), np.array([1])).round(3)
+    >>> GroupedCrossEntropy(class_of=np.array([0, 1, 1])).derivative(np.zeros((1, 3)), np.array([1])).round(3)
     array([[ 0.333, -0.167, -0.167]])
     """
 
