@@ -72,7 +72,8 @@ def sample_clusters(
         noise: σ.
         norms: lengths ‖μ_j‖ of the centers, √d by default.
         correlation: their cosines, one number or a matrix; orthogonal by default.
-        centers: the centers themselves (cluster, dim), instead of norms and correlation.
+        centers: the centers themselves (cluster, dim), instead of norms and correlation; of any rank, also more than
+            dim of them, in ambient coordinates.
         features_per_sample: how many distinct centers of one class a point carries; `cluster` names the first.
         coordinates: `auto` stores the sample in a basis of its own span whenever dim >= clusters + samples + reserve,
             so that dim costs nothing; `ambient` stores all dim coordinates.
@@ -84,7 +85,7 @@ def sample_clusters(
     >>> data.x.shape, data.dim, data.coordinates
     ((100, 174), 1000000000000, 'compact')
     """
-    _check_setting(clusters, dim, signal, noise)
+    _check_setting(clusters, dim, signal, noise, placed=centers is not None)
     _check_samples(samples)
     rng = np.random.default_rng(seed)
     center_labels = _center_labels(clusters, positive)
@@ -118,10 +119,10 @@ def sample_clusters(
     )
 
 
-def _check_setting(clusters: int, dim: int, signal: float, noise: float) -> None:
+def _check_setting(clusters: int, dim: int, signal: float, noise: float, placed: bool) -> None:
     if clusters < 2:
         raise InputError(f"two classes need clusters >= 2, got {clusters=}")
-    if clusters > dim:
+    if clusters > dim and not placed:
         raise InputError(f"independent centers need clusters <= dim, got {clusters=} and {dim=}; raise dim")
     if not (np.isfinite(signal) and signal > 0):
         raise InputError(f"signal must be positive, got {signal=}")

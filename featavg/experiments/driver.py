@@ -28,23 +28,23 @@ def run_chapter(chapter: Chapter, config: Any, progress: Progress, rows: Rows | 
     """Run a chapter; what `rows` holds already is not measured again, and what is measured is put there at once."""
     began, module = time.perf_counter(), chapter.module
     seeds = range(config.first_seed, config.first_seed + config.seeds)
-    axis, cases = _cases(module, config)
+    axis, cases = cases_of(module, config)
     found: Rows = {} if rows is None else rows
     prepared: dict[Any, Any] = {}
     for i, (label, case) in enumerate(cases.items()):
         tell = part(progress, i / len(cases), (i + 1) / len(cases), str(label))
         prepared[label], start = case, 0.0
         if prepare := getattr(module, "prepare", None):
-            prepared[label] = _call(prepare, config=config, case=case, progress=part(tell, 0.0, PREPARATION))
+            prepared[label] = call(prepare, config=config, case=case, progress=part(tell, 0.0, PREPARATION))
             start = PREPARATION
         for j, seed in enumerate(seeds):
             low, high = (start + (1 - start) * (j + k) / len(seeds) for k in (0, 1))
             if (label, seed) not in found:
                 within = part(tell, low, high, f"seed {seed}")
                 given = {"config": config, "seed": seed, "case": prepared[label], "progress": within}
-                found[label, seed] = _call(module.measure, **given)
+                found[label, seed] = call(module.measure, **given)
             tell(high, f"seed {seed}")
-    table = _table(module, config, [[found[label, seed] for seed in seeds] for label in cases])
+    table = table_of(module, config, [[found[label, seed] for seed in seeds] for label in cases])
     table = replace(table, coords={**table.coords, "seed": np.array(seeds), **({axis: list(cases)} if axis else {})})
     context = {"config": config, "prepared": prepared if axis else prepared[""]}
     return _record(chapter, context, _described(module, context, table), seeds, began)
@@ -60,7 +60,7 @@ def _record(chapter: Chapter, context: dict[str, Any], table: Table, seeds: rang
     return Record(chapter.name, chapter.title, asdict(config), tuple(seeds), tuple(claims), evidence)
 
 
-def _cases(module: Any, config: Any) -> tuple[str, dict[Any, Any]]:
+def cases_of(module: Any, config: Any) -> tuple[str, dict[Any, Any]]:
     """The axis of the cases and the cases by their labels; one without a name where a chapter has none."""
     if not hasattr(module, "CASES"):
         return "", {"": None}
@@ -69,7 +69,7 @@ def _cases(module: Any, config: Any) -> tuple[str, dict[Any, Any]]:
     return axis, dict(made) if isinstance(made, Mapping) else {case: case for case in made}
 
 
-def _table(module: Any, config: Any, rows: list[list[Mapping[str, Any]]]) -> Table:
+def table_of(module: Any, config: Any, rows: list[list[Mapping[str, Any]]]) -> Table:
     """Columns (case, seed, ...) from rows by case and seed; without the first axis where there are no cases."""
     lead = (*getattr(module, "CASES", {}), "seed")
     columns: dict[str, Column] = {}
@@ -94,7 +94,7 @@ def _table(module: Any, config: Any, rows: list[list[Mapping[str, Any]]]) -> Tab
 def _described(module: Any, context: dict[str, Any], table: Table) -> Table:
     """The table with what is derived from it, all texts filled in."""
     if derive := getattr(module, "derive", None):
-        table = _call(derive, **context, table=table)
+        table = call(derive, **context, table=table)
     columns = {name: replace(c, text=told(c.text, context["config"], table)) for name, c in table.columns.items()}
     coords = {a: range(n) for c in columns.values() for a, n in zip(c.axes, c.values.shape, strict=True)}
     return Table(columns, {**coords, **table.coords})
@@ -103,7 +103,7 @@ def _described(module: Any, context: dict[str, Any], table: Table) -> Table:
 def _all(module: Any, name: str, context: dict[str, Any], table: Table) -> list[Any]:
     """What stands in the chapter's NAME, and what its function `name` adds."""
     function: Callable[..., Iterable[Any]] | None = getattr(module, name, None)
-    return [*getattr(module, name.upper(), ()), *(_call(function, **context, table=table) if function else ())]
+    return [*getattr(module, name.upper(), ()), *(call(function, **context, table=table) if function else ())]
 
 
 def _filled(drawing: Drawing, config: Any, table: Table) -> Drawing:
@@ -116,6 +116,6 @@ def _filled(drawing: Drawing, config: Any, table: Table) -> Drawing:
     return replace(drawing, caption=fill(drawing.caption), options=options)
 
 
-def _call(function: Callable[..., Any], **offered: Any) -> Any:
+def call(function: Callable[..., Any], **offered: Any) -> Any:
     """Call a part of a chapter with those arguments that it names."""
     return function(**{name: offered[name] for name in signature(function).parameters})

@@ -28,6 +28,15 @@ THEMES: dict[str, tuple[str, ...]] = {
         "dimples",
         "expressivity",
     ),
+    "The map: when does averaging happen?": (
+        "regime",
+        "geometry",
+        "samples",
+        "learners",
+        "granularity",
+        "adversarial",
+        "superposition",
+    ),
     "Real images": (
         "mnist_robustness",
         "fashion_robustness",

@@ -95,6 +95,14 @@ def test_a_seed_gives_the_same_sample_and_another_seed_another() -> None:
     assert left.tobytes() == again.tobytes() != right.tobytes()
 
 
+def test_there_may_be_more_placed_centers_than_dimensions() -> None:
+    centers = np.random.default_rng(0).standard_normal((9, 3))
+    data = sample_clusters(9, 3, 2000, centers=centers, noise=0.1, seed=1)
+    assert data.coordinates == "ambient"
+    means = np.stack([data.x[data.cluster == j].mean(axis=0) for j in range(9)])
+    np.testing.assert_allclose(means, centers, atol=0.04)  # 0.1/√220 · 4 deviations, and some
+
+
 def test_compact_is_chosen_exactly_when_it_fits() -> None:
     assert sample_clusters(clusters=4, dim=118, samples=50, reserve=64).coordinates == "compact"
     assert sample_clusters(clusters=4, dim=117, samples=50, reserve=64).coordinates == "ambient"
