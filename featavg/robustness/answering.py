@@ -19,7 +19,7 @@ from featavg.robustness.bracket import RadiusBracket, joined
 from featavg.robustness.proof.format import Problem, no_proofs, part
 from featavg.robustness.proof.witness import witness_distance
 from featavg.robustness.question import Question
-from featavg.robustness.search.answer import Answer, answer, is_exact
+from featavg.robustness.search.answer import RATIONAL_SHARE, Answer, answer, is_exact
 from featavg.robustness.search.budget import Budget
 from featavg.robustness.search.propose import INTERRUPTED, Progress
 from featavg.robustness.search.seeds import inner_start
@@ -105,8 +105,9 @@ def _from_attacks(
     """The same for summed probabilities, whose search is poor at finding fooled points: attacks go ahead of it."""
     attacked = best_of(GradientWalk(restarts=1).on(question), NewtonWalk().on(question))
     start = np.where(np.isfinite(attacked.upper)[:, None], attacked.witness, question.x)
+    ends = time.monotonic() + RATIONAL_SHARE * budget.wall
     for i in np.flatnonzero(np.isinf(attacked.upper)).tolist():
-        inside = inner_start(problem, i)
+        inside = inner_start(problem, i, RATIONAL_SHARE * budget.seconds) if time.monotonic() < ends else None
         start[i] = start[i] if inside is None else inside
     whole = answer(problem, budget, progress, question.misclassified, start, reach)
     shown = witness_distance(problem, start)

@@ -90,6 +90,17 @@ def _is_within(flint: Any, problem: Problem, witness: Floats, point: int, upper:
     return bool(sum((step * step for step in moved), start=flint.arb(0)) <= flint.arb(upper) * flint.arb(upper))
 
 
+def _is_dominated(own: list[Any], other: list[Any]) -> bool:
+    """Whether each own output has one of the other's to itself that is certainly no smaller: for ties."""
+    left = sorted(other, key=float)
+    for f in sorted(own, key=float):
+        k = next((k for k, g in enumerate(left) if f <= g), None)
+        if k is None:
+            return False
+        del left[k]
+    return True
+
+
 def _is_fooled(problem: Problem, place: Place, point: int) -> bool:
     label, zero = int(problem.labels[point]), place.flint.arb(0)
     hidden = [z.max(zero) for z in place.z0]
@@ -102,8 +113,10 @@ def _is_fooled(problem: Problem, place: Place, point: int) -> bool:
             continue
         signs = row_signs(problem.decision, label, rival, len(outputs))
         if problem.decision.kind == "probabilities":
-            own, other = ([f.exp() for f, s in zip(outputs, signs[0], strict=True) if s == side] for side in (1, -1))
-            margins = [sum(own, start=zero) - sum(other, start=zero)]
+            own, other = ([f for f, s in zip(outputs, signs[0], strict=True) if s == side] for side in (1, -1))
+            margins = [sum((f.exp() for f in own), start=zero) - sum((f.exp() for f in other), start=zero)]
+            if _is_dominated(own, other):
+                return True
         else:
             margins = [sum((s * f for s, f in zip(row, outputs, strict=True)), start=zero) for row in signs]
         if all(margin <= 0 for margin in margins):

@@ -13,13 +13,16 @@ from featavg.robustness.proof.arithmetic import TINY, U, down, gamma, norms_up, 
 from featavg.robustness.proof.cases import Cases, cases
 from featavg.robustness.proof.checker import SPARE, require_sound
 from featavg.robustness.proof.compiled import by_mark, inner, kernel
-from featavg.robustness.proof.format import Floats, Problem
+from featavg.robustness.proof.format import Floats, Problem, part
 from featavg.robustness.proof.frames import Centers, centers, fine_centers, scale_neurons
+from featavg.robustness.proof.margins import float_margins
 from featavg.robustness.proof.pools import ELEMENTARY
 from featavg.robustness.proof.regions import rivals, rows
 
 # Margins that double-double leaves open are decided in rationals if the network has at most so many weights.
 MOST_RATIONAL_WEIGHTS = 5_000
+# Of probabilities rationals decide ties alone: margins that floats take for larger than this are none.
+TIED = 1e-9
 
 
 def witness_distance(problem: Problem, witness: Array) -> Floats:
@@ -49,18 +52,13 @@ def _shown(problem: Problem, witness: Floats) -> Floats:
     shown: Bools = np.all(np.isfinite(witness), axis=1)
     if problem.low is not None and problem.high is not None:
         shown &= np.all((problem.low <= witness) & (witness <= problem.high), axis=1)
-    shown[shown] = _fooled(_part(problem, shown), np.ascontiguousarray(witness[shown]))
+    shown[shown] = _fooled(part(problem, shown), np.ascontiguousarray(witness[shown]))
     # A difference of floats is within u of itself.
     with np.errstate(over="ignore"):
         moved = witness[shown] - problem.x[shown]
         size = norms_up(moved, euclidean=True) if problem.norm == "l2" else np.abs(moved).max(axis=1, initial=0.0)
     distance[shown] = size * (1.0 + 4.0 * U)
     return distance
-
-
-def _part(problem: Problem, chosen: Bools) -> Problem:
-    target = None if problem.target is None else problem.target[chosen]
-    return problem._replace(x=problem.x[chosen], labels=problem.labels[chosen], target=target)
 
 
 def _fooled(problem: Problem, points: Floats) -> Bools:
@@ -78,8 +76,11 @@ def _fooled(problem: Problem, points: Floats) -> Bools:
             if len(these):
                 regions = cases(problem, scaled, np.stack([np.full_like(these, label), these], axis=1))
                 fooled[left[of]] = _any_reached(regions, z, of, these, wanted[left[of]])
-    if problem.neurons.weights.size <= MOST_RATIONAL_WEIGHTS and problem.decision.kind != "probabilities":
-        for i in np.flatnonzero(~fooled).tolist():
+    if problem.neurons.weights.size <= MOST_RATIONAL_WEIGHTS:
+        left = np.flatnonzero(~fooled)
+        if problem.decision.kind == "probabilities":
+            left = left[float_margins(part(problem, left), points[left]) <= TIED]
+        for i in left.tolist():
             fooled[i] = _exactly_fooled(problem, i, points[i])
     return fooled
 
@@ -189,7 +190,7 @@ def row_range(regions: Cases, row: int, z: Centers, point: int) -> tuple[float, 
 
 
 def _exactly_fooled(problem: Problem, point: int, witness: Floats) -> bool:
-    """The definition itself, in rationals."""
+    """The definition itself, in rationals; of probabilities what needs no exponentials."""
     outputs = exact_outputs(problem, witness)
     label = int(problem.labels[point])
     these = rivals(problem.decision, label, len(outputs)).tolist()
@@ -197,7 +198,12 @@ def _exactly_fooled(problem: Problem, point: int, witness: Floats) -> bool:
         these = [rival for rival in these if rival == problem.target[point]]
     for rival in these:
         combinations = rows(problem.decision, label, rival, len(outputs)).tolist()
-        if all(sum(m * f for m, f in zip(row, outputs, strict=True)) <= 0 for row in combinations):
+        if problem.decision.kind == "probabilities":
+            own, other = (sorted(f for m, f in zip(combinations[0], outputs, strict=True) if m == s) for s in (1, -1))
+            # The largest own output is no more than the rival's largest, the next no more than its next, and so on.
+            if len(own) <= len(other) and all(a <= b for a, b in zip(own[::-1], other[::-1], strict=False)):
+                return True
+        elif all(sum(m * f for m, f in zip(row, outputs, strict=True)) <= 0 for row in combinations):
             return True
     return False
 

@@ -22,8 +22,8 @@ from featavg.robustness.search.push import push
 
 # A bracket is exact when upper − lower <= EXACT · upper.
 EXACT = 1e-6
-# CPU seconds that rationals may take for one point, and the share of its budget.
-MOST_SECONDS, RATIONAL_SHARE = 1.0, 0.1
+# The share of a budget that rationals may take, and the most CPU seconds per point.
+RATIONAL_SHARE, MOST_SECONDS = 0.1, 1.0
 
 
 @dataclass

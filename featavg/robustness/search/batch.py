@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from featavg.arrays import Array, Ints
-from featavg.robustness.proof.compiled import Mark, borrowing, by_mark, entry
+from featavg.robustness.proof.compiled import Mark, borrowing, by_mark, entry, inlined
 from featavg.robustness.proof.format import Floats
 from featavg.robustness.proof.pools import Products
 from featavg.robustness.search.branch import DONE, FULL, PAUSED, Stack, fits, grow, plant
@@ -153,7 +153,7 @@ def _walk_from(space: Space, place: Place, guess: Array, incumbent: Incumbent, d
 approach = by_mark(1, "pools", _polish_patterns, _walk_from)
 
 
-@borrowing
+@inlined
 def first_incumbent(space: Space, points: Points, pairs: Pairs, point: int, desk: Desk) -> None:
     """Polish the patterns at the point itself and with all neurons on, rival by rival."""
     incumbent, label = desk.incumbent, points.label[point]
@@ -172,7 +172,7 @@ def first_incumbent(space: Space, points: Points, pairs: Pairs, point: int, desk
         approach(space, place, points.guess[point], incumbent, desk)
 
 
-@borrowing
+@inlined
 def close_point(
     space: Space, points: Points, pairs: Pairs, point: int, gap: float, tape: Tape, desk: Desk, nodes: int
 ) -> int:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from featavg.arrays import Array
-from featavg.robustness.proof.compiled import borrowing, by_mark, entry
+from featavg.robustness.proof.compiled import borrowing, by_mark, entry, inlined
 from featavg.robustness.search.caps import within_ball
 from featavg.robustness.search.norms import capped, enclosed, lowest, most_promising, nearest
 from featavg.robustness.search.places import (
@@ -137,7 +137,7 @@ improved = by_mark(1, "pools", _polished, _walked)
 branch_of = by_mark(1, "pools", _chord_to_split, _interval_to_split)
 
 
-@borrowing
+@inlined
 def explore(
     space: Space, place: Place, node: Node, aim: Aim, incumbent: Incumbent, tape: Tape, units: Units, bench: Bench
 ) -> int:

@@ -19,9 +19,6 @@ from featavg.robustness.search.exactly import exactly
 from featavg.robustness.search.lattice import on_lattice
 from featavg.robustness.search.task import Task
 
-# CPU seconds that one point may take.
-SECONDS = 0.5
-
 
 def seed(task: Task, problem: Problem, start: Array) -> None:
     """Make the points of `start` (point, axis) that are fooled the incumbents of a search."""
@@ -38,9 +35,9 @@ def seed(task: Task, problem: Problem, start: Array) -> None:
         points.radius[i] = np.linalg.norm(delta) if task.space.euclidean else np.abs(delta).max()
 
 
-def inner_start(problem: Problem, point: int) -> Array | None:
-    """A point that is fooled, if one is found in the smaller set: (axis,)."""
-    alone, deadline = part(problem, np.array([point])), time.process_time() + SECONDS
+def inner_start(problem: Problem, point: int, seconds: float) -> Array | None:
+    """A point that is fooled, if one is found in the smaller set in so much CPU time: (axis,)."""
+    alone, deadline = part(problem, np.array([point])), time.process_time() + seconds
     best, found = np.inf, None
     for rival in np.setdiff1d(problem.decision.class_of, problem.labels[point]).tolist():
         smaller = smaller_problem(alone, rival)

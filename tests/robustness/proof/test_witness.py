@@ -88,3 +88,19 @@ def test_no_number_is_no_witness() -> None:
     assert witness_distance(problem, np.array([[np.nan]]))[0] == np.inf
     with pytest.raises(InputError, match="witness per point"):
         witness_distance(problem, np.zeros((2, 1)))
+
+
+def test_a_tie_of_summed_probabilities_is_fooled_and_its_neighbour_is_not() -> None:
+    """Own outputs |x − 1| and 0.1, the rival's 0 and 0.1: fooled at x = 1 alone, for any unit of the weights."""
+    second = np.array([[1.0, 1.0], [0.0, 0.0], [0.0, 0.0], [0.0, 0.0]])
+    for unit in (1.0, 3.0, 2.0**-15):
+        layer = Neurons(np.array([[unit], [-unit]]), np.array([-unit, unit]), second, np.array([0.0, 0.1, 0.0, 0.1]))
+        decision = Decision("probabilities", np.array([0, 0, 1, 1]))
+        problem = Problem(layer, np.full((3, 1), 0.125), np.zeros(3, dtype=np.int64), decision)
+        witness = np.array([[1.0], [np.nextafter(1.0, 2.0)], [np.nextafter(1.0, 0.0)]])
+        assert np.isfinite(witness_distance(problem, witness)).tolist() == [True, False, False]
+        upper = np.full(3, 0.9)
+        assert audit_witness(problem, witness, upper).tolist() == [True, False, False]
+    # Two own outputs are not outweighed by one rival, however each of them compares.
+    alone = problem._replace(decision=Decision("probabilities", np.array([0, 0, 1, 2])))
+    assert np.isinf(witness_distance(alone, witness)).all()
