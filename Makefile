@@ -14,7 +14,11 @@ PYTEST := $(VENV)/bin/python -m pytest -n auto --maxprocesses 4 --dist worksteal
 CONVOLVING := featavg/deep tests/deep tests/refine/test_deep.py tests/cli/test_workshop.py \
 	tests/experiments/test_image_robustness.py tests/experiments/test_feature_experiments.py tests/experiments/test_every_experiment.py
 
-.PHONY: reproduce test docs campaign benchmarks clean
+# What the lowest declared versions are tried on: everything but deep networks, whole chapters and the long proofs.
+LOWEST := tests/test_intervals.py tests/model/test_files.py tests/model/test_ideal.py tests/model/test_network.py tests/record \
+	tests/cli/test_door.py tests/data/test_open.py tests/training/test_options.py tests/refine/test_columns.py tests/robustness/test_attacks.py
+
+.PHONY: reproduce test lowest docs campaign benchmarks clean
 
 reproduce: $(VENV)/.user
 	$(VENV)/bin/featavg reproduce
@@ -25,6 +29,22 @@ test: $(VENV)/.developer
 	$(VENV)/bin/mypy
 	$(PYTEST)
 	ONEDNN_MAX_CPU_ISA=AVX2 $(PYTEST) -q -m 'not no_convolution' $(CONVOLVING)
+
+# The lowest versions that pyproject.toml declares, then newer interpreters with the newest, where there are any.
+lowest:
+	$(PYTHON) -m venv .venv-lowest
+	$(PYTHON) -c "import tomllib; project = tomllib.load(open('pyproject.toml', 'rb'))['project']; \
+		print(*(one.replace('>=', '==') for one in project['dependencies']), sep='\n')" > .venv-lowest/requirements.txt
+	.venv-lowest/bin/python -m pip install --quiet --disable-pip-version-check -r .venv-lowest/requirements.txt safetensors pytest hypothesis
+	# Deprecations inside old versions of others are theirs.
+	PYTHONPATH=. .venv-lowest/bin/python -m pytest -q -W ignore::DeprecationWarning $(LOWEST)
+	for version in 3.12 3.13; do \
+		if python$$version --version > /dev/null 2>&1; then \
+			python$$version -m venv .venv-$$version && \
+			.venv-$$version/bin/python -m pip install --quiet --disable-pip-version-check -e . safetensors pytest hypothesis && \
+			.venv-$$version/bin/python -m pytest -q $(LOWEST) || exit 1; \
+		else echo "python$$version is not here: left out"; fi; \
+	done
 
 docs: $(VENV)/.docs
 	$(VENV)/bin/python -m sphinx -W --keep-going -q -b html docs docs/_build
@@ -58,4 +78,4 @@ $(VENV)/.bench: pyproject.toml constraints.txt | $(VENV)/bin/python
 	touch $@ $(VENV)/.user $(VENV)/.developer
 
 clean:
-	rm -rf $(VENV) runs docs/_build build dist .mypy_cache .ruff_cache .pytest_cache
+	rm -rf $(VENV) .venv-* runs docs/_build docs/_generated build dist .mypy_cache .ruff_cache .pytest_cache

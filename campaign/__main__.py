@@ -1,7 +1,8 @@
 """Run parts of the campaign, all by default: `python -m campaign [PART …] [--workers N]`; the parts are below.
 
-Finished work in runs/campaign, and networks in the cache, are kept and reused. `--problems` and `--seed` are those of
-the part `soundness`, `--cases` (of each reader) is that of `fuzz`; `sweep_faults` takes `--seed` too.
+Finished work in runs/campaign, and networks in the cache, are kept and reused. `--problems` is that of the part
+`soundness`, `--seed` that of `soundness`, `advice` and `sweep_faults`, `--cases` (of each reader) that of `fuzz`,
+`--each` (of each kind) that of `advice`, `--kills` (of each work) that of `kills`.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from pathlib import Path
 
 from featavg.record import write_record
 
-PARTS = ("exactness", "backbone", "soundness", "fuzz", "sweep_faults")
+PARTS = ("exactness", "backbone", "soundness", "fuzz", "kills", "sweep_faults", "advice")
 
 
 def main() -> None:
@@ -23,6 +24,8 @@ def main() -> None:
     parser.add_argument("--problems", type=int, default=100_000)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--cases", type=int, default=20_000)
+    parser.add_argument("--each", type=int, default=21)
+    parser.add_argument("--kills", type=int, default=45)
     parser.add_argument("--results", type=Path, default=Path("results/campaign"))
     options = parser.parse_args()
     for part in options.parts:
@@ -30,6 +33,8 @@ def main() -> None:
             "soundness": {"problems": options.problems, "seed": options.seed},
             "fuzz": {"cases": options.cases},
             "sweep_faults": {"seed": options.seed},
+            "kills": {"kills": options.kills},
+            "advice": {"cases": options.each, "seed": options.seed},
         }
         module = importlib.import_module(f"campaign.{part}")
         record = module.run(Path("runs/campaign"), options.workers, **chosen.get(part, {}))

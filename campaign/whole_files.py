@@ -124,6 +124,21 @@ def weights(folder: Path) -> Whole:
     return _contents(folder / "net.pt", folder / "net.safetensors"), read_state
 
 
+def network_onnx(folder: Path) -> Whole:
+    """The same as ONNX."""
+    fa.save_network(_network(), folder / "net.onnx")
+    return _contents(folder / "net.onnx"), fa.load_network
+
+
+def network_skops(folder: Path) -> Whole:
+    """A network of scikit-learn, as skops keeps it."""
+    import skops.io
+    from sklearn.linear_model import LogisticRegression
+
+    skops.io.dump(LogisticRegression().fit(X, Y), folder / "line.skops")
+    return _contents(folder / "line.skops"), fa.load_network
+
+
 READERS: dict[str, Callable[[Path], Whole]] = {
     "npz data": npz_data,
     "CSV data": csv_data,
@@ -131,6 +146,8 @@ READERS: dict[str, Callable[[Path], Whole]] = {
     "images": images,
     "networks": network,
     "networks as safetensors": network_safetensors,
+    "networks as ONNX": network_onnx,
+    "networks as skops": network_skops,
     "records": record_json,
     "arrays of records": record_arrays,
     "brackets": bracket,

@@ -40,6 +40,7 @@ from .refine import diagnose as diagnose
 from .refine import discover_sublabels as discover_sublabels
 from .refine import hidden_features as hidden_features
 from .refine import load_classifier as load_classifier
+from .refine import pair_sublabels as pair_sublabels
 from .refine import refine_module as refine_module
 from .refine import refine_points as refine_points
 from .refine import save_classifier as save_classifier

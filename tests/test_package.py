@@ -51,7 +51,7 @@ def elsewhere(installed: Path, folder: Path, *arguments: str) -> subprocess.Comp
 
 def test_the_wheel_holds_every_file_of_the_package_and_nothing_else(wheel: Path) -> None:
     inside = {name for name in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in name}
-    kept = {".py", ".pyi", ".css", ".typed", ".json", ".js", ".html", ".txt", ".md", ".safetensors"}
+    kept = {".py", ".pyi", ".css", ".typed", ".json", ".gz", ".js", ".html", ".txt", ".md", ".safetensors"}
     here = {
         str(path.relative_to(ROOT))
         for path in (ROOT / "featavg").rglob("*")

@@ -35,7 +35,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "deep": BASE | {"data", "model", "robustness"},
     "sweep": BASE | {"record"},
     "show": BASE | TWO_LAYER | {"figures"},
-    "lab": BASE | TWO_LAYER | {"show"},
+    "lab": BASE | TWO_LAYER | {"show", "__version__"},
     "refine": BASE | TWO_LAYER | {"deep", "record", "figures", "report"},
     "experiments": BASE | TWO_LAYER | {"deep", "refine", "sweep", "record", "figures"},
     "cli": BASE

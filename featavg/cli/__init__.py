@@ -21,6 +21,7 @@ import typer
 from featavg.cli.verbs import VERBS
 from featavg.errors import InputError
 
+ASK_AGAIN = 3.0  # seconds after which an end that did not come is asked for again
 INTERRUPTED, TERMINATED = 130, 143  # 128 + the number of the signal, as shells count
 
 
@@ -95,8 +96,19 @@ def _terminated_in_order() -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    before = signal.signal(signal.SIGTERM, lambda *_: sys.exit(TERMINATED))
+    heard = [signal.SIGTERM, *([signal.SIGALRM] if hasattr(signal, "setitimer") else [])]
+    before = [signal.signal(one, _terminate) for one in heard]
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        if len(heard) > 1:
+            signal.setitimer(signal.ITIMER_REAL, 0.0)
+        for one, handler in zip(heard, before, strict=True):
+            signal.signal(one, handler)
+
+
+def _terminate(*_: object) -> None:
+    """End, and ask again later: an error inside a destructor, where a signal may fall, is swallowed by Python."""
+    if hasattr(signal, "setitimer"):
+        signal.setitimer(signal.ITIMER_REAL, ASK_AGAIN)
+    sys.exit(TERMINATED)

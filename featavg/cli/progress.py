@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
@@ -14,6 +15,9 @@ if TYPE_CHECKING:
     from featavg.data import Dataset
     from featavg.experiments import Chapter, Outcome
     from featavg.progress import Progress as Report
+
+
+PATIENCE = 2.0  # seconds without a word, outside a terminal
 
 
 def complain(sentence: str) -> None:
@@ -41,7 +45,8 @@ class _Shown:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._progress.stop()
+        if not self._progress.disable:  # an empty line comes from older versions of rich otherwise
+            self._progress.stop()
 
 
 class Bars(_Shown):
@@ -88,13 +93,23 @@ class Working(_Shown):
         self._progress = Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
         self._task = self._progress.add_task(what, total=None)
 
+        self._told = time.monotonic()
+
     def say(self, what: str) -> None:
         """Name the stage."""
+        self._line(what)
         self._progress.update(self._task, description=what)
 
     def tell(self, share: float, what: str) -> None:
         """`share` of all is done, `what` comes next."""
+        self._line(f"{100 * share:.0f} %: {what}")
         self._progress.update(self._task, description=what, completed=share, total=1.0)
+
+    def _line(self, said: str) -> None:
+        """In a log file a line per stage, if the last one is long ago."""
+        if self._progress.disable and time.monotonic() - self._told >= PATIENCE:
+            self._told = time.monotonic()
+            complain(said)
 
     def fetched(self, what: str, done: int, total: int | None) -> None:
         """`done` bytes of `total` have come."""

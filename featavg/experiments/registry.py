@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from featavg.progress import Progress
     from featavg.record import Record
 
+ORDER = ("paper", "implicit_bias", "images", "refinement")  # of folders on a page
 PARTS = ("NEEDS", "Config", "COLUMNS", "measure")
 
 
@@ -80,6 +81,18 @@ class Registry:
         """The names of all chapters."""
         return list(self._files)
 
+    @property
+    def themes(self) -> dict[str, str]:
+        """Chapter -> theme, the first line of its folder's docstring; in the order of a page, unknown folders last."""
+        folders = {name: file.parent for name, (_, file) in self._files.items()}
+        titles = {folder: _title(folder / "__init__.py") for folder in set(folders.values())}
+
+        def place(name: str) -> tuple[int, str]:
+            folder = folders[name].name
+            return (ORDER.index(folder) if folder in ORDER else len(ORDER), folder)
+
+        return {name: titles[folders[name]] for name in sorted(folders, key=place)}
+
     def __iter__(self) -> Iterator[Chapter]:
         return (self[name] for name in self._files)
 
@@ -98,7 +111,7 @@ class Registry:
         cost, needs = (ast.literal_eval(values[part]) for part in ("COST", "NEEDS"))  # type: ignore[arg-type]
         if cost[0] not in ("quick", "long"):
             raise InputError(f"COST of chapter {plain!r} must be quick or long, got {cost[0]!r}")
-        title = (ast.get_docstring(tree) or plain).splitlines()[0].strip()
+        title = _first_line(tree, plain)
         return Chapter(plain, path, title, cost, needs)
 
     def select(self, names: Iterable[str], full: bool = False) -> list[Chapter]:
@@ -107,6 +120,16 @@ class Registry:
         if not chosen:
             return [chapter for chapter in self if full or chapter.quick]
         return list({chapter.name: chapter for chapter in chosen}.values())
+
+
+def _title(file: Path) -> str:
+    """The first line of a package's docstring, without its full stop; the name of its folder if it has none."""
+    name = file.parent.name
+    return _first_line(ast.parse(file.read_text(encoding="utf-8")), name).rstrip(".") if file.exists() else name
+
+
+def _first_line(tree: ast.Module, otherwise: str) -> str:
+    return (ast.get_docstring(tree) or otherwise).splitlines()[0].strip()
 
 
 def _defined(tree: ast.Module) -> Iterator[tuple[str, ast.expr | None]]:

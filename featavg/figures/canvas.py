@@ -74,8 +74,8 @@ def name_lines(figure: Figure, axes: Axes) -> None:
 
 
 def _inches(axes: Axes) -> float:
-    figure = axes.get_figure(root=True)
-    return figure.get_figwidth() if figure is not None else 0.0
+    part = axes.get_figure()  # may be a part of a figure
+    return part.figure.get_figwidth() if part is not None else 0.0
 
 
 def line_look(index: int) -> tuple[str, str]:

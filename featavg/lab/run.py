@@ -15,7 +15,7 @@ from featavg.model import Activation, BinaryNetwork, MulticlassNetwork, Network
 from featavg.training import DivergenceWarning, GradientDescent, Trajectory, train
 
 TEST_POINTS = 200
-KEPT = 8  # samples and runs: of 1000 points each holds about 10 MB
+KEPT = 4  # samples and runs: of 1000 points each holds about 10 MB
 
 
 def groups(center_labels: Ints, labels: int) -> Ints:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import ctypes
 import json
 import secrets
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 from featavg.errors import InputError, reason
 from featavg.lab.page import live_page, policy
-from featavg.lab.setting import setting_from
-from featavg.lab.state import state
+from featavg.lab.setting import Setting, setting_from
+from featavg.lab.states import state
 from featavg.robustness import Budget
 
 PORT = 8765
@@ -52,7 +54,7 @@ class Lab:
         """The state of the setting in `body`, or a sentence on why there is none."""
         try:
             setting = setting_from(json.loads(body))
-            return self._one.submit(state, setting, DRAG).result()
+            return self._one.submit(_computed, setting).result()
         except InputError as error:
             return {"impossible": str(error)}
         except (ValueError, RecursionError) as error:
@@ -73,6 +75,14 @@ class Lab:
         """End `serve`, from another thread."""
         self._server.shutdown()
         self.close()
+
+
+def _computed(setting: Setting) -> dict[str, Any]:
+    """The state of a setting; what it needed is given back after it, which glibc would keep in ever more pieces."""
+    found = state(setting, DRAG)
+    with suppress(OSError, AttributeError):  # another C library keeps its own house
+        ctypes.CDLL(None).malloc_trim(0)
+    return found
 
 
 def _listen(port: int) -> _Server:

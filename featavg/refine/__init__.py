@@ -23,6 +23,7 @@ from featavg.refine.discover import discover_sublabels as discover_sublabels
 from featavg.refine.discover import embed as embed
 from featavg.refine.discover import hidden_features as hidden_features
 from featavg.refine.discover import means as means
+from featavg.refine.discover import pair_sublabels as pair_sublabels
 from featavg.refine.fit import descend as descend
 from featavg.refine.frame import Frame as Frame
 from featavg.refine.frame import State as State

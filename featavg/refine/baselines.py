@@ -1,4 +1,5 @@
-"""What a user would try otherwise: scikit-learn's network with and without weight decay, and logistic regression.
+"""What a user would try otherwise: scikit-learn's network with and without weight decay, logistic regression, and
+adversarial training (`adversarial.py`).
 
 All see points in the frame of refinement times √axes, one number for all columns, so that radii keep their geometry.
 """
@@ -16,6 +17,7 @@ from featavg.data import Labels
 from featavg.intervals import bootstrap_ratio, normal
 from featavg.model import Layer, as_network
 from featavg.record import number
+from featavg.refine.adversarial import adversarial_network
 from featavg.refine.decision import Decision, linear_decision, two_layer_decision
 from featavg.refine.frame import Frame
 from featavg.refine.measured import Interval, Measured, widened
@@ -28,7 +30,7 @@ LEAST_NEURONS = 100  # a hidden layer of so many is what scikit-learn has by def
 def baselines(
     x: Array, labels: Labels, learn: Ints, at: tuple[Array, Labels], neurons: int, seed: int
 ) -> list[Decision]:
-    """Decisions at the points `at` of classifiers that learned from the rows `learn`: MLP, with decay, logistic."""
+    """Decisions at the points `at` of classifiers that learned from the rows `learn`, in the order above."""
     from sklearn.exceptions import ConvergenceWarning
     from sklearn.linear_model import LogisticRegression
     from sklearn.neural_network import MLPClassifier
@@ -50,6 +52,9 @@ def baselines(
         line = LogisticRegression(max_iter=EPOCHS).fit(inside, codes)
     weights, bias = line.coef_ / size, line.intercept_ - line.coef_ @ frame.mean / size
     found.append(linear_decision(*(at[0], at[1].values, weights, bias), "logistic regression", classes=labels.names))
+    width = -(-max(neurons, LEAST_NEURONS) // len(labels.names))
+    hard = two_layer_decision(adversarial_network(x[learn], codes, width, seed), at[0], at[1].values, labels.names)
+    found.append(replace(hard, kind="adversarial training"))
     return found
 
 

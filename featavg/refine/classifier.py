@@ -16,11 +16,13 @@ from featavg.arrays import Array, Ints, labels_among
 from featavg.data import Names, encode
 from featavg.errors import InputError
 from featavg.model import load_network, read_about, save_network
+from featavg.progress import Progress, on_screen, silent
 from featavg.refine.columns import check_columns, names_of
 from featavg.refine.discover import Counts, Finder, Method, embed, means, read_sublabels
 from featavg.refine.fit import fit_centers
 from featavg.refine.frame import Frame, State
 from featavg.refine.select import RATES, Selection, marks_until, possible_counts, select
+from featavg.refine.span import Span
 from featavg.robustness import Budget, RadiusBracket, robust_radius
 from featavg.threads import one_thread
 
@@ -74,15 +76,26 @@ class SubclassClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     @one_thread()
     def fit(
-        self, X: ArrayLike, y: ArrayLike, sublabels: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        sublabels: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        verbose: bool = False,
     ) -> Self:
-        """Learn from points X (sample, axis), labels y and, where known, sub-labels (−1 or None: unknown)."""
-        points, codes, weights, present = self._checked(X, y, sample_weight)
+        """Learn from points X (sample, axis), labels y and, where known, sub-labels (−1 or None: unknown).
+
+        `verbose` tells the terminal which choice is tried.
+        """
+        tell = on_screen() if verbose else silent
+        raw, codes, weights, present = self._checked(X, y, sample_weight)
+        span = Span.of(raw) if raw.shape[1] > len(raw) else None
+        points = raw if span is None else span.inside(raw)
         given = None if sublabels is None else read_sublabels(sublabels, codes, present)
         state = self.random_state
         seed = int(state if isinstance(state, int | np.integer) else (state or np.random.RandomState()).randint(2**31))
         finder = Finder(embed(points, "pca", seed), codes, given, self.method, seed, weights)
-        self.choice_ = self._choose(points, codes, weights, finder, seed)
+        self.choice_ = self._choose(points, codes, weights, finder, seed, tell)
         everyone = np.arange(len(points))
         labels, self.class_of_ = finder(everyone, self._named_counts() or self.choice_.count)
         frame, width, self.n_iter_ = Frame.of(points, weights), self.neurons_per_subclass, self.choice_.steps
@@ -91,14 +104,16 @@ class SubclassClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         fit_centers(inside, labels, weights, frame, rate, width, marks, seed, lambda _, state: states.append(state))
         # Two classes are the paper's -1 and +1 in the network, as everywhere outside this room.
         self.columns_ = names_of(X)
-        self.network_ = states[-1].network(frame, 2 * self.class_of_ - 1 if len(self.classes_) == 2 else self.class_of_)
+        network = states[-1].network(frame, 2 * self.class_of_ - 1 if len(self.classes_) == 2 else self.class_of_)
+        self.network_ = network if span is None else span.raw(network)
         self.subclass_ = np.full(len(present), -1, dtype=np.int64)
         self.subclass_[present] = labels
         self.subclass_names_ = finder.names(labels, self.class_of_, self.classes_)
-        self.subclass_centers_ = means(points, labels, weights)
+        self.subclass_centers_ = means(raw, labels, weights)
         self.subclasses_of_ = {
             name: np.flatnonzero(self.class_of_ == code) for code, name in enumerate(self.classes_.tolist())
         }
+        tell(1.0, f"{self.choice_.count} sub-classes per class")
         return self
 
     def predict_proba(self, X: ArrayLike) -> Array:
@@ -175,7 +190,7 @@ class SubclassClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             raise InputError(f"n_subclasses must name every class, got no number for {missing[0]!r}")
         return {code: int(self.n_subclasses[name]) for code, name in enumerate(self.classes_.tolist())}
 
-    def _choose(self, X: Array, codes: Ints, weights: Array, finder: Finder, seed: int) -> Selection:
+    def _choose(self, X: Array, codes: Ints, weights: Array, finder: Finder, seed: int, tell: Progress) -> Selection:
         """The number of sub-classes, the rate and the steps: as told, or as held-out points say."""
         rate, steps, named = self.learning_rate, self.steps, self._named_counts()
         if rate != "auto" and not rate > 0:
@@ -188,7 +203,7 @@ class SubclassClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         marks = marks_until(self.max_steps) if steps == "auto" else (steps,)
         return select(
             X, codes, weights, lambda rows, count: finder(rows, named or count), counts,
-            rates=rates, width=self.neurons_per_subclass, marks=marks, seed=seed,
+            rates=rates, width=self.neurons_per_subclass, marks=marks, seed=seed, progress=tell,
         )  # fmt: skip
 
     def _counts(self, codes: Ints, weights: Array) -> tuple[int, ...]:

@@ -16,7 +16,7 @@ from featavg.intervals import bootstrap_ratio, normal
 from featavg.record import Result, number
 from featavg.refine.baselines import Standing, standings_table
 from featavg.refine.measured import Interval, Measured, widened
-from featavg.refine.results import INTERVALS, SIDES, comparison_result, plain
+from featavg.refine.results import INTERVALS, SIDES, comparison_result, plain, plotted
 from featavg.shown import frame, html_table, text_table
 
 EXACT = 1e-5  # relative distance of bounds below which a radius is called exact
@@ -97,6 +97,12 @@ class Comparison:
         """
         change = self.after.right - self.before.right
         return float(change.mean()) < -self.keep_accuracy and normal(change)[1] < 0
+
+    @property
+    def gains_accuracy(self) -> bool:
+        """Whether accuracy is won beyond `keep_accuracy` and beyond what the points explain."""
+        change = self.after.right - self.before.right
+        return float(change.mean()) > self.keep_accuracy and normal(change)[0] > 0
 
     @property
     def outcome(self) -> Outcome:
@@ -215,6 +221,10 @@ class Comparison:
         """Return the comparison as a result, which the report draws."""
         return comparison_result(self)
 
+    def plot(self, path: str | os.PathLike[str] | None = None) -> Any:
+        """Draw robust accuracy over the radius, before and after, as a matplotlib figure; see `plotted`."""
+        return plotted(self.to_result().evidence, path)
+
     def report(self, path: str | os.PathLike[str]) -> Path:
         """Write one self-contained HTML page and return its path."""
         # Late: the page needs matplotlib, the numbers do not.
@@ -237,6 +247,34 @@ class Comparison:
             "seed": self.seed, "seconds": self.seconds,
         }  # fmt: skip
         return json.dumps(plain(content), indent=1, ensure_ascii=False, allow_nan=False)
+
+
+class Compared:
+    """What was refined and compared shows itself as its comparison does."""
+
+    compared: Comparison
+
+    def __str__(self) -> str:
+        return str(self.compared)
+
+    def _repr_html_(self) -> str:
+        return self.compared._repr_html_()
+
+    def summary(self) -> str:
+        """The verdict, the tables and how the numbers were obtained."""
+        return self.compared.summary()
+
+    def to_frame(self) -> Any:
+        """A pandas table, one row per classifier."""
+        return self.compared.to_frame()
+
+    def plot(self, path: str | os.PathLike[str] | None = None) -> Any:
+        """Curves of robust accuracy; see `Comparison.plot`."""
+        return self.compared.plot(path)
+
+    def report(self, path: str | os.PathLike[str]) -> Path:
+        """Write one self-contained HTML page and return its path."""
+        return self.compared.report(path)
 
 
 def _pair(values: tuple[float, float]) -> tuple[str, str]:

@@ -21,6 +21,7 @@ from featavg.refine.diagnosis import Diagnosis, Gain
 from featavg.refine.direction import common_direction
 from featavg.refine.discover import Counts, discover_sublabels
 from featavg.refine.measured import measure
+from featavg.refine.select import Selection
 from featavg.robustness import Budget
 from featavg.threads import one_thread
 
@@ -92,7 +93,7 @@ def diagnose(
         if per_class.max() == 1 and sublabels is None and learned is None:
             # Half of the points may hide sub-classes that all of them show.
             per_class = discover_sublabels(decision.data.x, decision.data.y, n_subclasses, seed=seed).per_class
-        if not at_chance and not decision.refined and per_class.max() > 1:
+        if not at_chance and not decision.refined:  # also where no sub-classes show: few points may hide them
             tell(0.6, "training on finer labels")
             gain = measure_gain(decision, sublabels, learned, keep_accuracy, seed)
         return Diagnosis(
@@ -156,32 +157,41 @@ def averages_of(decision: Decision, rows: Ints, labels: Ints, class_of: Ints) ->
 def measure_gain(
     decision: Decision, sublabels: ArrayLike | None, learned: Learned | None, keep_accuracy: float, seed: int
 ) -> Gain:
-    """Train again on coarse and on finer labels, three times, each time judged at another third of the points."""
+    """Train again on coarse and on finer labels, three times, each time judged at another third of the points.
+
+    The number of sub-classes, the rate and the steps are chosen once, at the first time.
+    """
     data = decision.data
     sides: tuple[list[Decision], ...] = ([], [], [])
     given = None if sublabels is None else np.asarray(sublabels, dtype=object)
-    models = []
+    models = [SubclassClassifier(1, random_state=seed), SubclassClassifier(random_state=seed)]
+    most = np.ones(len(data.labels.names), dtype=np.int64)
     for turn, judge in enumerate(split(decision.codes, (1,) * SPLITS, seed)):
         rest = np.setdiff1d(np.arange(len(data)), judge)
         points, told = (data.take(rest), None if given is None else given[rest]) if learned is None else learned
         judged = data.take(judge)
         sides[0].append(decision.take(judge))
-        for side in (1, 2):
-            model = SubclassClassifier(1 if side == 1 else "auto", random_state=seed + turn)
-            model.fit(points.x, points.y, sublabels=None if side == 1 else told)
-            sides[side].append(
+        for side, model in enumerate(models):
+            model.fit(points.x, points.y, sublabels=told if side else None)
+            sides[side + 1].append(
                 two_layer_decision(model.network_, judged.x, judged.y, data.labels.names, model.class_of_)
             )
-        models.append(model)
+        most = np.maximum(most, np.bincount(models[1].class_of_))
+        models = [_as_chosen(model.choice_, seed + turn + 1) for model in models]
     before, coarse, finer = (measure(side, GAINED) for side in sides)
-    per_class = tuple(np.max([np.bincount(model.class_of_) for model in models], axis=0).tolist())
+    per_class = tuple(most.tolist())
     how = f"an attack on the decision that predict makes, in {decision.space}"
     names = (decision.kind, "coarse labels", "finer labels")
     over_model, over_coarse = (
         Comparison((name, names[2]), how, per_class, side, finer, keep_accuracy, seed=seed)
         for name, side in zip(names[:2], (before, coarse), strict=True)
     )
-    return Gain(over_model, over_coarse, len(points), learned is not None)
+    rarest = int(np.bincount(points.labels.codes).min())
+    return Gain(over_model, over_coarse, len(points), rarest, learned is not None)
+
+
+def _as_chosen(choice: Selection, seed: int) -> SubclassClassifier:
+    return SubclassClassifier(choice.count, learning_rate=choice.rate, steps=choice.steps, random_state=seed)
 
 
 def _check(decision: Decision) -> None:

@@ -17,11 +17,12 @@ from featavg.record import Result, number
 from featavg.refine.averages import Averages
 from featavg.refine.comparison import Comparison
 from featavg.refine.direction import Flips
-from featavg.refine.results import AVERAGING, INTERVALS, diagnosis_result, plain
+from featavg.refine.results import AVERAGING, INTERVALS, diagnosis_result, plain, plotted
 from featavg.refine.select import WORTH
 from featavg.shown import frame, html_table
 
 LEVEL = 0.05  # of the p-value
+ENOUGH = 32  # points of the smallest class: five sub-classes of it can be tried, five points each, a fifth held out
 Advice = Literal[
     "at chance", "no finer labels", "already refined", "train on finer labels", "costs accuracy", "too few points",
     "will not help", "unsure",
@@ -38,24 +39,31 @@ class Gain:
     over_model: Comparison
     over_coarse: Comparison
     trained_on: int  # points of each training
+    rarest: int  # points among them of the smallest class
     train_given: bool  # whether these were the user's training points, not some of those that are judged
 
     @property
     def raised(self) -> bool:
-        """Whether the radius is surely more than 5 % above that of both."""
-        found = (self.over_model.factor, self.over_coarse.factor)
-        return all(factor is not None and factor[1][0] > WORTH for factor in found)
+        """Whether the radius is surely more than 5 % above that of both.
+
+        Coarse labels that pay accuracy for their radius need not be surpassed in it.
+        """
+        model, coarse = self.over_model.factor, self.over_coarse.factor
+        if model is None or coarse is None or not model[1][0] > WORTH:
+            return False
+        return coarse[1][0] > WORTH or (self.over_coarse.gains_accuracy and coarse[0] >= 1.0)
 
     @property
     def refuted(self) -> bool:
         """Whether the radius is surely not more than 5 % above that of coarse labels, or that of the model.
 
-        The model may have learned from more points; so its radius counts only against one that had them too.
+        Coarse labels that pay accuracy for their radius refute nothing, nor does the model if it may have learned from
+        more points. A class of a few points limits how many sub-classes can be tried: there nothing is refuted.
         """
-        against = (self.over_coarse, self.over_model) if self.train_given else (self.over_coarse,)
-        return any(one.factor is not None and one.factor[1][1] < WORTH for one in against) or (
-            max(self.over_model.per_class) == 1
-        )
+        fair = [] if self.over_coarse.gains_accuracy else [self.over_coarse]
+        against = fair + ([self.over_model] if self.train_given else [])
+        small = any(one.factor is not None and one.factor[1][1] < WORTH for one in against)
+        return small and self.rarest >= ENOUGH
 
 
 @dataclass(frozen=True, repr=False)
@@ -97,7 +105,7 @@ class Diagnosis:
             return "at chance"
         if self.refined:
             return "already refined"
-        if self.gain is None:
+        if self.gain is None or self._is_one():
             return "no finer labels"
         if self.gain.over_model.costs_accuracy:
             # Whether labels or missing points cost it can be told only after training on as many points as the model.
@@ -105,6 +113,17 @@ class Diagnosis:
         if self.gain.raised:
             return "train on finer labels"
         return "will not help" if self.gain.refuted else "unsure"
+
+    def _is_one(self) -> bool:
+        """Whether each class is one: trained as one, or without sub-classes that show and without a gain."""
+        assert self.gain is not None
+        shown = int(self.per_class.max())
+        return self.gain.rarest >= ENOUGH and (
+            max(self.gain.over_model.per_class) == 1 or (shown == 1 and not self._gains())
+        )
+
+    def _gains(self) -> bool:
+        return self.gain is not None and self.gain.raised and not self.gain.over_model.costs_accuracy
 
     @property
     def finer_labels_help(self) -> bool:
@@ -166,6 +185,14 @@ class Diagnosis:
         )
         accuracy = f"accuracy {after:.3f} against {before:.3f}"
         match self.advice:
+            case "no finer labels":
+                if self.per_class.max() > 1:
+                    return (
+                        "Finer labels are not worth it: one sub-class per class was best at held-out points, of all "
+                        "numbers that were tried. Keep the labels as they are."
+                    )
+                tried = "" if max(model.per_class) == 1 else f" Cut into pieces all the same, {radii}, at {accuracy}."
+                return f"No finer labels found: keep the labels as they are.{tried}"
             case "train on finer labels":
                 though = "" if self.does_average else "Finer labels help all the same. "
                 return f"{though}Train on finer labels with SubclassClassifier: {radii}, at {accuracy}."
@@ -176,8 +203,12 @@ class Diagnosis:
                 few = f"trained on {self.gain.trained_on} of these points alone, {accuracy}"
                 return f"Too few points to advise: {few}. Pass those that it was trained on: train=(X, y)."
             case "will not help":
-                return f"Finer labels will not help: {radii}, at {accuracy}."
-        return f"Whether finer labels would help is not sure: {radii}, at {accuracy}. More points would tell" + (
+                return (
+                    f"Finer labels will not help: {radii}, at {accuracy}. Less than 5 % more is not worth new "
+                    "labels: keep them as they are."
+                )
+        where = f" of the class that has {self.gain.rarest}" if self.gain.rarest < ENOUGH else ""
+        return f"Whether finer labels would help is not sure: {radii}, at {accuracy}. More points{where} would tell" + (
             "." if self.gain.train_given else ", best those that it was trained on: train=(X, y)."
         )
 
@@ -241,6 +272,10 @@ class Diagnosis:
     def to_result(self) -> Result:
         """Return the diagnosis as a result, which the report draws: a claim that fails is a finding about the model."""
         return diagnosis_result(self)
+
+    def plot(self, path: str | os.PathLike[str] | None = None) -> Any:
+        """Draw the share of points that perturbations of each size flip: a matplotlib figure; see `plotted`."""
+        return plotted(self.to_result().evidence, path, which=1)
 
     def report(self, path: str | os.PathLike[str]) -> Path:
         """Write one self-contained HTML page and return its path."""

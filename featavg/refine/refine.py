@@ -21,7 +21,7 @@ from featavg.record import number as word
 from featavg.refine.baselines import baselines as find_baselines
 from featavg.refine.classifier import SubclassClassifier
 from featavg.refine.columns import Scale, names_of
-from featavg.refine.comparison import KEEP, Comparison
+from featavg.refine.comparison import KEEP, Compared, Comparison
 from featavg.refine.decision import INPUTS, Decision, read_decision, two_layer_decision
 from featavg.refine.discover import Counts
 from featavg.refine.discover.subclasses import two_classes
@@ -43,8 +43,8 @@ Turn = tuple[Ints, tuple[Array, Labels]]  # rows to learn from, points to judge 
 UNEQUAL = 0.9  # share of the variance that one column has if scales are called unequal
 
 
-@dataclass(frozen=True)
-class Refined:
+@dataclass(frozen=True, repr=False)
+class Refined(Compared):
     """A classifier trained on finer labels, the coarse network it is compared with, and the comparison."""
 
     model: SubclassClassifier
@@ -53,20 +53,6 @@ class Refined:
 
     def __repr__(self) -> str:
         return f"Refined({self.compared!r})"
-
-    def __str__(self) -> str:
-        return str(self.compared)
-
-    def _repr_html_(self) -> str:
-        return self.compared._repr_html_()
-
-    def summary(self) -> str:
-        """The verdict, the tables and how the numbers were obtained."""
-        return self.compared.summary()
-
-    def to_frame(self) -> Any:
-        """A pandas table, one row per classifier."""
-        return self.compared.to_frame()
 
 
 def refine_points(
@@ -101,7 +87,7 @@ def refine_points(
         keep_accuracy: the largest loss of accuracy that the verdict allows.
         scale: standardise the columns first. The step is part of the model that is returned, which takes points as
             they are; radii are then in deviations of the columns, and told in raw units beside.
-        baselines: measure scikit-learn's MLP with and without decay and logistic regression, too.
+        baselines: measure scikit-learn's MLP with and without decay, logistic regression and adversarial training, too.
         seed: of everything random here.
         executor: whoever trains on the splits and searches for radii, in place of this process.
         progress: called as progress(share done, what comes next).

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -135,6 +137,20 @@ def _drawings(found: Diagnosis, shown: Ints) -> tuple[Drawing, ...]:
             options={"x_label": "ℓ2 size", "y_label": "share misclassified"},
         ),
     )  # fmt: skip
+
+
+def plotted(evidence: Evidence, path: str | os.PathLike[str] | None = None, which: int = 0) -> Any:
+    """One drawing of a result as a matplotlib figure, also written to `path`, as pdf, svg or png by its suffix."""
+    # Late: numbers need no matplotlib.
+    from featavg.figures import draw, figure_bytes
+    from featavg.files import check_place, write_whole
+
+    if path is not None:
+        check_place(Path(path), ".pdf", ".svg", ".png")
+    figure = draw(evidence.drawings[which], evidence.table)
+    if path is not None:
+        write_whole(path, figure_bytes(figure, Path(path).suffix[1:]))
+    return figure
 
 
 def plain(value: Any) -> Any:

@@ -31,6 +31,7 @@ import numpy as np
 from featavg.arrays import Array, Bools, Ints
 from featavg.data import split
 from featavg.model import Grouped, Groups
+from featavg.progress import Progress, silent
 from featavg.refine.fit import descend, fit_centers
 from featavg.refine.frame import Frame, State, at_random
 
@@ -142,14 +143,19 @@ def marks_until(steps: int) -> tuple[int, ...]:
 
 def select(
     x: Array, codes: Ints, weights: Array, find: Find, counts: Sequence[int], *,
-    rates: Sequence[float], width: int, marks: Sequence[int], seed: int,
+    rates: Sequence[float], width: int, marks: Sequence[int], seed: int, progress: Progress = silent,
 ) -> Selection:  # fmt: skip
     """Try every number in `counts`, every rate and every moment of `marks`; return the best by the rule above."""
     splits = folds(codes, weights, seed, least=max(counts))
     found: dict[Setting, list[Worth]] = {}
-    for fitted, judged in splits:
+    for turn, (fitted, judged) in enumerate(splits):
         parts = Parts.of(x, codes, weights, fitted, judged)
-        attempts = [_fine(parts, find(fitted, count), count, rates, width, marks, seed) for count in counts]
+        attempts = []
+        for place, count in enumerate(counts):
+            progress(
+                (turn + place / len(counts)) / len(splits), f"{count} sub-classes per class, part {turn + 1} held out"
+            )
+            attempts.append(_fine(parts, find(fitted, count), count, rates, width, marks, seed))
         if len(counts) > 1:
             attempts.append(_coarse(parts, width, marks, seed))
         for setting, worth in chain.from_iterable(worths.items() for worths in attempts):

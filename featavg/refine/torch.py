@@ -10,18 +10,18 @@ import copy
 import os
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from featavg.arrays import Array, Ints
-from featavg.data import Names, encode
+from featavg.data import Labels, Names, encode, split
 from featavg.errors import InputError
 from featavg.progress import Progress, silent
 from featavg.refine.classifier import SubclassClassifier
-from featavg.refine.comparison import KEEP, Comparison
+from featavg.refine.comparison import KEEP, Compared, Comparison
 from featavg.refine.discover import Counts
 from featavg.refine.measured import Measured
 from featavg.refine.torch_head import WHOLE, Cut, split_module
@@ -33,20 +33,24 @@ if TYPE_CHECKING:
     from featavg.deep import ModelCard, Recipe
 
 ATTACKED = 200
+SEEN = "The held-out fifth took no part in the refinement, but the module itself may have been trained on it."
 CHECKED = 8  # points at which a new head must give what its network gives
 
 
-@dataclass(frozen=True)
-class RefinedModule:
+@dataclass(frozen=True, repr=False)
+class RefinedModule(Compared):
     """A plain torch module that answers class logits, with what it is worth and the card that goes with its weights."""
 
     module: nn.Sequential  # `.fine` gives sub-class logits, `.readout` sums their probabilities: logits (sample, class)
     classes: Names  # (class,)  what its outputs mean
     class_of: Ints  # (subclass,)
     subclass_names: Names  # (subclass,)
-    subclass: Ints = field(repr=False)  # (sample,)  of each point that it was trained on
+    subclass: Ints  # (sample,)  of each point that it was trained on
     compared: Comparison
     card: ModelCard
+
+    def __repr__(self) -> str:
+        return f"RefinedModule({len(self.class_of)} sub-classes of {len(self.classes)} classes, {self.compared!r})"
 
     def save(self, path: str | os.PathLike[str]) -> str:
         """Write the weights as safetensors, with the card and the names inside; return the SHA-256 of the file."""
@@ -62,7 +66,7 @@ def refine_module(
     y: ArrayLike,
     sublabels: ArrayLike | None = None,
     *,
-    test: tuple[Any, ArrayLike],
+    test: tuple[Any, ArrayLike] | None = None,
     build: Callable[[int], nn.Module] | None = None,
     recipe: Recipe | None = None,
     space: Literal["features", "pixels"] = "features",
@@ -84,7 +88,8 @@ def refine_module(
         x: images (sample, ...) as the module takes them, bytes or floats in the box, to learn from.
         y: their labels (sample,); output c of the module means the c-th label in sorted order.
         sublabels: a finer label for all or some images (None, −1 or empty: unknown); found by default.
-        test: images and labels for the comparison, which neither network should have been trained on.
+        test: images and labels for the comparison, which neither network should have been trained on; by default a
+            fifth of every class of x is held out for it, which the module itself may have seen.
         build: build(outputs) returns a new module of so many outputs.
         recipe: how that one is trained; `Recipe()` by default.
         space: where sub-classes are looked for, `features` of the head or, with `build`, `pixels`.
@@ -113,6 +118,10 @@ def refine_module(
     begun, tell = time.perf_counter(), progress or silent
     if space not in ("features", "pixels") or (space == "pixels" and build is None):
         raise InputError(f"space must be features, or pixels where build= makes a new network, got {space!r}")
+    notes: tuple[str, ...] = ()
+    if test is None:
+        x, y, sublabels, test = _held_out(x, y, sublabels, seed)
+        notes = (SEEN,)
     for images in (x, test[0]):
         _check_box(images, box)
     cut = split_module(module, x, head)
@@ -137,12 +146,20 @@ def refine_module(
     comparison = Comparison(
         (f"{type(module).__name__} on coarse labels", f"{len(found.class_of_)} sub-classes"),
         "the minimal-norm attack on pixels" + (f" ({'; '.join(said)})" if said else ""),
-        tuple(np.bincount(found.class_of_).tolist()), sides[0][0], sides[1][0], keep_accuracy, (), seed,
+        tuple(np.bincount(found.class_of_).tolist()), sides[0][0], sides[1][0], keep_accuracy, notes, seed,
         time.perf_counter() - begun,
     )  # fmt: skip
     card = _card(about, refined, comparison, space)
     names = (found.classes_, found.class_of_, found.subclass_names_, found.subclass_)
     return RefinedModule(refined, *names, comparison, card)
+
+
+def _held_out(x: Any, y: ArrayLike, sublabels: ArrayLike | None, seed: int) -> tuple[Any, Any, Any, tuple[Any, Any]]:
+    """Images, labels and sub-labels of four fifths of every class, and images and labels of the last."""
+    labels = Labels.of(y, "y", len(x))
+    learn, judge = split(labels.codes, (0.8, 0.2), seed)
+    fine = None if sublabels is None else np.asarray(sublabels, dtype=object)[learn]
+    return x[learn], labels.values[learn], fine, (x[judge], labels.values[judge])
 
 
 def _check_box(images: Any, box: tuple[float, float] | None) -> None:

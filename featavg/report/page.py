@@ -1,18 +1,22 @@
-"""The page: the story, what holds and what fails, then a folded chapter for each record; a result's page is open."""
+"""The page: the story, the lab, what holds and what fails, a folded chapter for each record."""
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from html import escape
 from importlib import resources
 from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Protocol
 
 from featavg.files import make_folder, write_whole
 from featavg.record import FAMILY, Claim, Record, Result, summary, verdict_counts
 from featavg.report.chapter import chapter
 from featavg.report.story import story
-from featavg.report.themes import by_theme
+from featavg.report.themes import Groups, by_theme
 from featavg.report.verdicts import SIGNS, dot_chart, verdict_table
 
 HEADING = "Feature averaging, claim by claim"
@@ -30,50 +34,91 @@ OVER_SEEDS = (
 Records = Sequence[Record | Result]
 
 
-def page(records: Records, heading: str = HEADING, intervals: str = OVER_SEEDS) -> str:
-    """Return the report as one HTML page that needs no other file, no network and no script.
+class Insert(Protocol):
+    """A part of the page that is made elsewhere, and moves: what it looks like, its elements, its script."""
 
-    `intervals` says what those of the claims are.
+    @property
+    def style(self) -> str: ...  # noqa: D102
+    @property
+    def body(self) -> str: ...  # noqa: D102
+    @property
+    def script(self) -> str: ...  # noqa: D102
+
+
+def page(
+    records: Records,
+    heading: str = HEADING,
+    intervals: str = OVER_SEEDS,
+    themes: Mapping[str, str] = MappingProxyType({}),
+    lab: Insert | None = None,
+) -> str:
+    """Return the report as one HTML page that needs no other file and no network; beside the lab it needs no script.
+
+    `intervals` says what those of the claims are, `themes` what each record belongs to, in the order of the page.
     """
     style = resources.files("featavg.report").joinpath("style.css").read_text(encoding="utf-8")
     claims = [claim for record in records for claim in record.claims]
     # The chapters of many records are folded; one or two are what the reader came for.
     folded = len(records) > 2
-    ordered = [record for found in by_theme(records).values() for record in found]
+    groups = by_theme(records, themes)
+    ordered = [record for found in groups.values() for record in found]
     main = "".join(
         [
             f"<header><h1>{escape(heading)}</h1>{_choices(claims)}</header>",
             story(records),
-            _verdicts(records, intervals),
+            _lab(lab),
+            _verdicts(groups, intervals),
             *(chapter(record, folded) for record in ordered),
             _numbers(ordered) if folded else "",
             f"<p class='rule'>{escape(intervals)}</p>" if _own(records) else "",
         ]
     )
+    script = lab.script if lab else ""
     return (
         "<!DOCTYPE html>\n<html lang='en'><head><meta charset='utf-8'>"
         "<meta name='viewport' content='width=device-width, initial-scale=1'>"
-        f"<title>featavg: {escape(heading)}</title><style>{style}</style></head>"
-        f"<body>{_contents(records) if folded else ''}<main>{main}</main></body></html>\n"
+        f'<meta http-equiv="Content-Security-Policy" content="{_policy(script)}">'
+        f"<title>featavg: {escape(heading)}</title>"
+        f"<style>{style}{lab.style if lab else ''}</style></head>"
+        f"<body>{_contents(groups, lab) if folded else ''}<main>{main}</main>"
+        f"{f'<script>{script}</script>' if script else ''}</body></html>\n"
     )
 
 
-def write_report(
-    records: Records, path: str | os.PathLike[str], heading: str = HEADING, intervals: str = OVER_SEEDS
-) -> Path:
-    """Write the page to `path`, whole or not at all."""
+def write_report(records: Records, path: str | os.PathLike[str], **look: Any) -> Path:
+    """Write the page to `path`, whole or not at all; `look` are the other arguments of `page`."""
     path = Path(path)
-    text = page(records, heading, intervals)
+    text = page(records, **look)
     make_folder(path.parent)
     write_whole(path, text)
     return path
 
 
-def _contents(records: Records) -> str:
-    themes = "".join(
-        f"<li>{escape(theme)}<ol>{''.join(map(_link, found))}</ol></li>" for theme, found in by_theme(records).items()
+def _policy(script: str) -> str:
+    """What a browser lets the page do: run this script and no other, and ask nobody."""
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    allowed = f"'sha256-{digest}'" if script else "'none'"
+    return (
+        f"default-src 'none'; style-src 'unsafe-inline'; script-src {allowed}; "
+        "img-src data:; base-uri 'none'; form-action 'none'"
     )
-    return f"<nav aria-label='Contents'><a href='#verdicts'>Verdicts</a><ul>{themes}</ul></nav>"
+
+
+def _lab(lab: Insert | None) -> str:
+    if lab is None:
+        return ""
+    return (
+        "<details class='chapter' id='drag' open><summary><h2>Drag it: labels, training time, clusters, "
+        f"dimension, radius</h2></summary>{lab.body}</details>"
+    )
+
+
+def _contents(groups: Groups, lab: Insert | None) -> str:
+    themes = "".join(
+        f"<li>{escape(theme)}<ol>{''.join(map(_link, found))}</ol></li>" for theme, found in groups.items()
+    )
+    drag = "<a href='#drag'>Drag it</a> " if lab else ""
+    return f"<nav aria-label='Contents'>{drag}<a href='#verdicts'>Verdicts</a><ul>{themes}</ul></nav>"
 
 
 def _link(record: Record | Result) -> str:
@@ -105,12 +150,13 @@ def _own(records: Records) -> bool:
     return all(isinstance(record, Result) for record in records)
 
 
-def _verdicts(records: Records, intervals: str) -> str:
+def _verdicts(groups: Groups, intervals: str) -> str:
+    records = [record for found in groups.values() for record in found]
     if _own(records):
         return ""
     return (
         f"<section id='verdicts'><h2>What holds, what fails, what is open</h2>"
-        f"<p class='summary'>{escape(summary(records))}</p>{dot_chart(records)}"
+        f"<p class='summary'>{escape(summary(records))}</p>{dot_chart(groups)}"
         f"<p class='rule'>{escape(VERDICTS + intervals)}</p></section>"
     )
 

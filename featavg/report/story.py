@@ -10,24 +10,42 @@ import numpy as np
 
 from featavg.arrays import Array
 from featavg.figures import curves, scaling
-from featavg.record import Drawing, Record, Result, number
+from featavg.record import Drawing, Record, Result, count_verdicts, number
 from featavg.report.svg import inline_svg
 
 Records = Mapping[str, Record]
 CELL = 11  # units a side of a square of the matrices
-WIDTH = 4.6  # inches of a picture
+WIDTH, HALF = 4.0, 2.8  # inches of a picture, and of one of two beside each other
 
 
 def story(records: Sequence[Record | Result]) -> str:
     """Three cards, or as many as there are records for."""
     named = {record.name: record for record in records if isinstance(record, Record)}
     cards = [_averaging(named), _robustness(named), _law(named)]
-    return f"<section class='story' aria-label='In short'>{''.join(cards)}</section>" if any(cards) else ""
+    if not any(cards):
+        return ""
+    return f"<section class='story' aria-label='In short'>{''.join(cards)}</section>{_sure(list(named.values()))}"
 
 
-def _card(picture: str, sentence: str, *chapters: str) -> str:
+def _sure(records: Sequence[Record]) -> str:
+    """How much of it one may believe, in a sentence."""
+    found = count_verdicts(claim for record in records for claim in record.claims)
+    return (
+        f"<p class='sure'><strong>How sure are we?</strong> {found['holds']} of {sum(found.values())} claims hold, "
+        f"{found['fails']} fail and {found['open']} are open, each settled by a confidence interval wide enough for "
+        "all of them at once. "
+        "Radii called exact are proved: a witness fools the network at that distance, and a certificate, checked by a "
+        "program that shares nothing with the search, shows that nothing nearer does. "
+        "<a href='#verdicts'>Every verdict</a></p>"
+    )
+
+
+def _card(title: str, picture: str, sentence: str, *chapters: str) -> str:
     links = ", ".join(f"<a href='#{name}'>{name}</a>" for name in chapters)
-    return f"<figure>{picture}<figcaption>{escape(sentence)} <small>{links}</small></figcaption></figure>"
+    return (
+        f"<figure><h2>{escape(title)}</h2>{picture}"
+        f"<figcaption>{escape(sentence)} <small>{links}</small></figcaption></figure>"
+    )
 
 
 def _drawings(records: Records, name: str, kind: str) -> list[Drawing]:
@@ -37,7 +55,7 @@ def _drawings(records: Records, name: str, kind: str) -> list[Drawing]:
 def _measured(records: Records, name: str, words: str) -> str:
     """What was measured of the claim that begins with `words`, in brackets; nothing if there is no such claim."""
     claims = records[name].claims if name in records else ()
-    return next((f" ({number(claim.measured)})" for claim in claims if claim.text.startswith(words)), "")
+    return next((f" (measured: {number(claim.measured)})" for claim in claims if claim.text.startswith(words)), "")
 
 
 def _averaging(records: Records) -> str:
@@ -46,27 +64,28 @@ def _averaging(records: Records) -> str:
     if not all(found.values()):
         return ""
     tables = {name: records[name].evidence.table for name in names}
-    squares = [_matrix(found[name][0].arguments(tables[name])["values"], label) for name, label in names.items()]
+    values = {name: np.asarray(found[name][0].arguments(tables[name])["values"], dtype=np.float64) for name in names}
+    largest = max(float(np.abs(matrix).max()) for matrix in values.values()) or 1.0  # one scale for both
+    squares = [_matrix(values[name] / largest, largest, label) for name, label in names.items()]
     sentence = (
         "Gradient descent on coarse labels makes every neuron learn the average of its class: it has the same cosine"
         f"{_measured(records, 'averaging', 'A neuron has the same cosine')} with all features of the class. Trained on "
         f"finer labels the same network learns each feature by itself"
         f"{_measured(records, 'decoupling', 'A class')}."
     )
-    return _card(f"<div class='matrices'>{''.join(squares)}</div>", sentence, *names)
+    return _card("What averaging is", f"<div class='matrices'>{''.join(squares)}</div>", sentence, *names)
 
 
-def _matrix(values: Array, label: str) -> str:
-    """Cosines of neurons (row) and features (column) as squares, blue below 0 and red above."""
-    matrix = np.asarray(values, dtype=np.float64)
-    height, width = matrix.shape
-    colours = matplotlib.colormaps["RdBu_r"](0.5 + 0.45 * np.clip(matrix / (np.abs(matrix).max() or 1.0), -1, 1))
+def _matrix(shares: Array, largest: float, label: str) -> str:
+    """Cosines of neurons (row) and features (column), in shares of the largest: squares, blue below 0 and red above."""
+    height, width = shares.shape
+    colours = matplotlib.colormaps["RdBu_r"](0.5 + 0.45 * np.clip(shares, -1, 1))
     squares = "".join(
         f"<rect x='{column * CELL}' y='{row * CELL}' width='{CELL}' height='{CELL}' "
-        f"fill='{matplotlib.colors.to_hex(tuple(colours[row, column]))}'><title>{value:.2f}</title></rect>"
-        for (row, column), value in np.ndenumerate(matrix)
+        f"fill='{matplotlib.colors.to_hex(tuple(colours[row, column]))}'><title>{share * largest:.2f}</title></rect>"
+        for (row, column), share in np.ndenumerate(shares)
     )
-    box = f"-8 -8 {width * CELL + 8} {height * CELL + 20}"
+    box = f"-8 -10 {width * CELL + 8} {height * CELL + 22}"
     middle = width * CELL / 2
     return (
         f"<svg role='img' aria-label='cosines, {escape(label)}' viewBox='{box}'>{squares}"
@@ -84,13 +103,13 @@ def _robustness(records: Records) -> str:
         given = one.arguments(records["robustness"].evidence.table)
         marks += [(float(value), str(label)) for value, label in given.get("marks", ())]
         for label, line in zip(given.get("labels", ()), np.atleast_2d(given["y"]), strict=False):
-            if label == "exact" or label.startswith("PGD"):
-                lines[f"{name}, {label}"] = (np.asarray(given["x"], dtype=np.float64), line)
+            if told := _told(name, label):
+                lines[told] = (np.asarray(given["x"], dtype=np.float64), line)
     if not lines:
         return ""
     # Beyond what was measured a curve is 1 on the left and 0 on the right.
     grid = np.unique(np.concatenate([x for x, _ in lines.values()]))
-    ordered = dict(sorted(lines.items(), key=lambda item: not item[0].endswith("exact")))
+    ordered = dict(sorted(lines.items(), key=lambda item: not item[0].endswith("exact")))  # those first
     figure = curves(
         grid,
         np.array([np.interp(grid, x, y, left=1.0, right=0.0) for x, y in ordered.values()]),
@@ -107,19 +126,32 @@ def _robustness(records: Records) -> str:
         f"Such a network is accurate and breaks at √(d/k), where half of its points are fooled{half}; the decoupled "
         f"one stands until nearly √(d/2){far}. The exact curves are proved, point by point; an attack lies above them."
     )
-    return _card(inline_svg(figure, "story-robustness"), sentence, "robustness")
+    return _card("Why it hurts", inline_svg(figure, "story-robustness"), sentence, "robustness")
+
+
+def _told(name: str, label: str) -> str:
+    """What a line of a network's curves is called in the story; nothing if it has no place there."""
+    if label == "exact" or (label == "theory" and name == "coarse labels"):
+        return f"{name}, {label}"
+    return f"{name}, PGD (upper bound)" if label.startswith("PGD") else ""
 
 
 def _law(records: Records) -> str:
     drawn = _drawings(records, "scaling", "scaling")
     if not drawn:
         return ""
-    last = drawn[-1]
-    given = last.arguments(records["scaling"].evidence.table)
-    figure = scaling(**given, caption="Radius over the dimension", width=WIDTH)
+    table = records["scaling"].evidence.table
+    pictures = "".join(
+        inline_svg(scaling(**one.arguments(table), caption=one.caption, width=HALF), f"story-law-{place}")
+        for place, one in enumerate(drawn)
+    )
     gain = _measured(records, "robustness", "Fine labels multiply")
     sentence = (
-        "The law holds for every number of clusters and in every dimension that was tried, up to 10¹²: fine labels "
-        f"multiply the radius by √(k/2){gain}."
+        f"Finer labels: they multiply the radius by √(k/2){gain}, for every number k of clusters and every dimension "
+        "that was tried, up to 10¹². Where nobody has them, they can be found in the data."
     )
-    return _card(inline_svg(figure, "story-law"), sentence, "scaling")
+    return _card("What helps", f"<div class='laws'>{pictures}</div>", sentence, "scaling", *_present(records, "refine"))
+
+
+def _present(records: Records, *names: str) -> list[str]:
+    return [name for name in names if name in records]

@@ -1,63 +1,25 @@
-"""What belongs together on the page; a record that no theme names comes under the last one."""
+"""What belongs together on the page: whoever made the records says which theme each is of."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from featavg.record import Record, Result
 
 OTHER = "More"
-THEMES: dict[str, tuple[str, ...]] = {
-    "Averaging and decoupling, as the paper has them": (
-        "averaging",
-        "decoupling",
-        "dynamics",
-        "theorem_setting",
-        "dimension",
-        "ideal",
-    ),
-    "How far until it errs": ("robustness", "scaling", "universal", "readouts", "linf"),
-    "Its relatives among the implicit biases": (
-        "svm",
-        "max_margin",
-        "kkt",
-        "prelu",
-        "simplicity",
-        "talks_start",
-        "other_biases",
-        "dimples",
-        "expressivity",
-    ),
-    "The map: when does averaging happen?": (
-        "regime",
-        "geometry",
-        "samples",
-        "learners",
-        "granularity",
-        "adversarial",
-        "superposition",
-    ),
-    "Real images": (
-        "mnist_robustness",
-        "fashion_robustness",
-        "cifar_robustness",
-        "cifar_features",
-        "transfer",
-        "usefulness",
-        "usefulness_cifar",
-    ),
-    "Finding it and undoing it": ("diagnosis", "refine", "refine_images", "refine_why"),
-}
+Groups = dict[str, list[Record | Result]]  # theme -> its records, in order
 
 
-def by_theme(records: Sequence[Record | Result]) -> dict[str, list[Record | Result]]:
-    """The records under their themes, in the order of the themes; themes without a record are left out."""
-    known = {name: record for record in records for name in [record.name]}
-    themes = {
-        theme: [known.pop(name) for name in names if name in known]
-        for theme, names in THEMES.items()
-    }  # fmt: skip
-    # Two records of one name, as of two folders, must both be shown.
-    shown = {id(record) for found in themes.values() for record in found}
-    themes[OTHER] = [record for record in records if id(record) not in shown]
-    return {theme: found for theme, found in themes.items() if found}
+def by_theme(records: Sequence[Record | Result], themes: Mapping[str, str]) -> Groups:
+    """The records under `themes` (name of a record -> its theme), in that order; those of no theme come last.
+
+    >>> records = [Record(name, name, {}, (), ()) for name in ("own", "radius", "cosine")]
+    >>> found = by_theme(records, {"cosine": "Averaging", "radius": "Robustness"})
+    >>> {theme: [record.name for record in group] for theme, group in found.items()}
+    {'Averaging': ['cosine'], 'Robustness': ['radius'], 'More': ['own']}
+    """
+    place = {name: number for number, name in enumerate(themes)}
+    groups: Groups = {theme: [] for theme in dict.fromkeys(themes.values())}
+    for record in sorted(records, key=lambda record: place.get(record.name, len(place))):
+        groups.setdefault(themes.get(record.name, OTHER), []).append(record)
+    return {theme: found for theme, found in groups.items() if found}

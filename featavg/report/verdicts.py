@@ -8,7 +8,7 @@ from html import escape
 import numpy as np
 
 from featavg.record import Claim, Record, Result, expected_text, interval_text, number, published_text, verdict_counts
-from featavg.report.themes import by_theme
+from featavg.report.themes import Groups
 
 COLUMNS = ("claim", "source", "expected", "measured", "interval", "tolerance", "published", "verdict")
 # Shape and colour both tell the verdict, so that neither is needed.
@@ -22,10 +22,10 @@ def badge(claim: Claim) -> str:
     return f'<span class="verdict {claim.verdict}">{SIGNS[claim.verdict]} {claim.verdict}</span>'
 
 
-def dot_chart(records: Sequence[Record | Result]) -> str:
+def dot_chart(groups: Groups) -> str:
     """A row of dots for each record under its theme, one for each claim, linked to it."""
-    themes = by_theme([record for record in records if record.claims])
-    return "".join(f"<h3>{escape(theme)} {_counts(found)}</h3>{_rows(found)}" for theme, found in themes.items())
+    told = {theme: [record for record in found if record.claims] for theme, found in groups.items()}
+    return "".join(f"<h3>{escape(theme)} {_counts(found)}</h3>{_rows(found)}" for theme, found in told.items() if found)
 
 
 def _counts(records: Sequence[Record | Result]) -> str:

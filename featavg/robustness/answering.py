@@ -14,6 +14,7 @@ import numpy as np
 
 from featavg.arrays import Array, Ints
 from featavg.errors import InputError
+from featavg.progress import on_screen
 from featavg.robustness.attacks import GradientWalk, NewtonWalk, best_of
 from featavg.robustness.bracket import RadiusBracket, joined
 from featavg.robustness.proof.format import Problem, no_proofs, part
@@ -40,7 +41,7 @@ def answered(
     question: Question,
     budget: Budget = Budget(),  # noqa: B008  (frozen)
     workers: int = 1,
-    progress: Progress | None = None,
+    progress: Progress | bool | None = None,
     proofs: bool = True,
     within: float | None = None,
     executor: Executor | None = None,
@@ -52,7 +53,7 @@ def answered(
         raise InputError(f"workers must be a whole number of processes, at least 1, got {workers!r}")
     if not len(question.x):
         raise InputError("x must hold at least one point, got an empty batch")
-    report = progress or _silent
+    report = _on_screen() if progress is True else progress or _silent
     if executor is not None:
         shares = max(SHARES * int(workers), -(-len(question.x) // MOST))
         whole = shared(executor, _cancel, question, budget, shares, report, within)
@@ -195,6 +196,12 @@ def _gathered(question: Question, pieces: list[tuple[Ints, Answer]]) -> Answer:
         whole.certificates.extend(each for each in piece.certificates if each not in whole.certificates)
     whole.proofs = joined([(share, piece.proofs) for share, piece in pieces])
     return whole
+
+
+def _on_screen() -> Progress:
+    """Progress for people: how many points have their answer."""
+    tell = on_screen()
+    return lambda done, total: tell(done / total, f"{done} of {total} points")
 
 
 def _silent(done: int, total: int) -> None:

@@ -28,7 +28,7 @@ def robust_radius(
     box: Box | None = None,
     budget: Budget = Budget(),  # noqa: B008  (frozen)
     workers: int = 1,
-    progress: Progress | None = None,
+    progress: Progress | bool | None = None,
     proofs: bool = True,
     executor: Executor | None = None,
 ) -> RadiusBracket:
@@ -45,7 +45,7 @@ def robust_radius(
         box: lowest and highest allowed value of a perturbed point, or of each of its features; ±∞ where it is open.
         budget: nodes and CPU seconds that one point may cost, and wall seconds for all.
         workers: processes that share the points.
-        progress: called as progress(done, total).
+        progress: called as progress(done, total); True tells the terminal.
         proofs: whether to keep the proofs, which `verify` and `save` need.
         executor: whoever works on the shares, in place of processes of our own.
 
@@ -66,7 +66,7 @@ def targeted_radius(
     box: Box | None = None,
     budget: Budget = Budget(),  # noqa: B008
     workers: int = 1,
-    progress: Progress | None = None,
+    progress: Progress | bool | None = None,
     proofs: bool = True,
     executor: Executor | None = None,
 ) -> RadiusBracket:
@@ -96,7 +96,7 @@ def robust_at(
     box: Box | None = None,
     budget: Budget = Budget(),  # noqa: B008
     workers: int = 1,
-    progress: Progress | None = None,
+    progress: Progress | bool | None = None,
     proofs: bool = True,
     executor: Executor | None = None,
 ) -> RadiusBracket:
@@ -126,7 +126,7 @@ def robust_accuracy_at(
     box: Box | None = None,
     budget: Budget = Budget(),  # noqa: B008
     workers: int = 1,
-    progress: Progress | None = None,
+    progress: Progress | bool | None = None,
     executor: Executor | None = None,
 ) -> RobustAccuracy:
     """Return the robust accuracy at a few radii, each decided by itself: proved `lower`, not refuted `upper`.

@@ -157,3 +157,37 @@ def test_streams_and_pipes_are_refused_and_links_stay_links(tmp_path):
     assert (tmp_path / "link.html").is_symlink()
     assert (tmp_path / "real.html").read_text().startswith("<!DOCTYPE html>")
     assert "must end in .html" in report("/dev/stdout", subprocess.PIPE).stderr
+
+
+def test_outside_a_terminal_long_work_says_a_line_per_stage(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from featavg.cli import progress
+
+    with progress.Working("reading") as working:
+        working.tell(0.1, "soon")  # not yet
+        monkeypatch.setattr(progress, "PATIENCE", 0.0)
+        working.tell(0.5, "training")
+        working.say("drawing")
+    assert capsys.readouterr().err.splitlines() == ["50 %: training", "drawing"]
+
+
+def test_an_end_that_a_destructor_swallows_is_asked_for_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    import os
+    import signal
+    import time
+
+    from featavg import cli
+
+    def deaf() -> None:
+        try:
+            os.kill(os.getpid(), signal.SIGTERM)
+            time.sleep(1.0)
+        except SystemExit:
+            pass  # as in a destructor
+        time.sleep(5.0)
+
+    monkeypatch.setattr(cli, "ASK_AGAIN", 0.05)
+    with pytest.raises(SystemExit), cli._terminated_in_order():
+        deaf()
+    assert signal.getitimer(signal.ITIMER_REAL)[0] == 0.0

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import base64
+import gzip
 import json
-from dataclasses import replace
+import subprocess
+import sys
+from dataclasses import asdict, replace
 
 import numpy as np
 import pytest
 
 import featavg as fa
-from featavg.lab import SLIDERS, Setting, setting_from, state
-from featavg.lab.page import offline_page, policy
+from featavg.lab import SLIDERS, WAYS, Setting, Way, offline_page, packed_states, setting_from, state
+from featavg.lab.page import policy
 from featavg.lab.powers import PowerQuestion
 from featavg.lab.run import data_of, groups, run_of
+from featavg.lab.walks import shipped_states
 from featavg.show.slice import slice_through
 
 SMALL = Setting(clusters=6, dim=10**6, samples=120, steps=30, neurons=6)
@@ -141,10 +146,40 @@ def test_every_corner_of_the_sliders_is_a_state_or_a_sentence() -> None:
 
 
 def test_a_page_from_disk_holds_its_states_and_nothing_ends_them_early() -> None:
-    page = offline_page([{"title": "</script><img src=x onerror=alert(1)>", "field": "steps", "settings": [SMALL]}])
+    way = Way(
+        "</script><img src=x onerror=alert(1)>", {"clusters": (4,), "dim": (10**6,)}, {"clusters": 4, "dim": 10**6}
+    )
+    page = offline_page(packed_states([way]))
     assert page.count("<script") == page.count("</script>") == 2
     assert "<img" not in page
-    start = page.index('id="content">') + len('id="content">')
+    start = page.index('id="lab-content">') + len('id="lab-content">')
     content = json.loads(page[start : page.index("</script>", start)])
-    assert content["walks"][0]["states"][0]["numbers"] == state(SMALL)["numbers"]
+    states = json.loads(gzip.decompress(base64.b64decode(content["packed"])))
+    (setting,) = way.settings
+    assert setting == Setting(clusters=4, dim=10**6)
+    assert states["ways"][0]["states"][0]["numbers"] == state(setting)["numbers"]
     assert policy("'none'") in page
+
+
+def test_the_shipped_states_are_those_of_the_ways_and_what_the_library_computes() -> None:
+    found = json.loads(gzip.decompress(shipped_states()))["ways"]
+    assert [way["title"] for way in found] == [way.title for way in WAYS]
+    for way, given in zip(found, WAYS, strict=True):
+        assert [one["setting"] for one in way["states"]] == [asdict(setting) for setting in given.settings]
+        assert all(one["numbers"]["exact"] == one["numbers"]["points"] for one in way["states"])
+        assert np.prod([len(field["told"]) for field in way["fields"]]) == len(way["states"])
+    # One state of each way again; another processor may round the last digits differently.
+    for way, number in zip(found, (8, 4, 12), strict=True):
+        kept = way["states"][number]
+        again = state(setting_from(kept["setting"]))
+        for name, value in kept["numbers"].items():
+            assert again["numbers"][name] == (pytest.approx(value, rel=1e-6) if isinstance(value, float) else value)
+        assert np.allclose(again["alignment"]["values"], kept["alignment"]["values"], atol=2e-5)
+        assert again["sentence"] == kept["sentence"]
+
+
+def test_whoever_only_draws_does_not_wait_for_what_computes() -> None:
+    script = (
+        "import sys; from featavg.lab import inside; inside(); print({'numba', 'torch', 'sklearn'} & set(sys.modules))"
+    )
+    assert subprocess.check_output([sys.executable, "-c", script], text=True).strip() == "set()"

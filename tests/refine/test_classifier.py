@@ -314,3 +314,21 @@ def test_nan_unseen_labels_and_unknown_readouts_are_refused() -> None:
         model.robust_radius(X[:1], [5])
     with pytest.raises(InputError, match="maximum, summed-probabilities"):
         model.robust_radius(X[:1], [0], readout="loudest")  # type: ignore[arg-type]
+
+
+def test_few_points_of_many_columns_are_trained_in_their_span() -> None:
+    """Columns that are a rotation of a few give the classifier of the few, rotated."""
+    rng = np.random.default_rng(0)
+    fine = np.arange(60) % 4
+    few = 8.0 * np.eye(5)[fine] + rng.normal(size=(60, 5))
+    turn = np.linalg.qr(rng.normal(size=(300, 5)))[0].T
+    many, y = few @ turn + rng.normal(size=300), fine % 2
+    wide = SubclassClassifier(2, steps=200, random_state=0).fit(many, y)
+    narrow = SubclassClassifier(2, steps=200, random_state=0).fit(few, y)
+    assert wide.network_.weights.shape == (4, 300)
+    np.testing.assert_allclose(wide.predict_proba(many), narrow.predict_proba(few), atol=1e-6)
+    # Nothing outside the span moves a decision, and radii are those of the few columns.
+    outside = many + (np.eye(300) - turn.T @ turn) @ rng.normal(size=300)
+    np.testing.assert_allclose(wide.predict_proba(outside), wide.predict_proba(many), atol=1e-9)
+    radii = [model.robust_radius(x[:4], y[:4]).upper for model, x in ((wide, many), (narrow, few))]
+    np.testing.assert_allclose(radii[0], radii[1], rtol=1e-4)

@@ -85,7 +85,7 @@ def test_a_scaled_refinement_takes_points_as_they_are_and_does_not_depend_on_the
 def test_baselines_stand_in_the_same_table_and_objects_show_themselves_shortly(scaled: Any) -> None:
     _, _, found = scaled
     names = [one.name for one in found.compared.standings]
-    assert names[2:] == ["MLP", "MLP with decay", "logistic regression"]
+    assert names[2:] == ["MLP", "MLP with decay", "logistic regression", "adversarial training"]
     for one in found.compared.standings:
         assert one.accuracy_interval[0] <= one.accuracy <= one.accuracy_interval[1]
         assert one.radius_interval[0] <= one.radius <= one.radius_interval[1]
@@ -103,13 +103,28 @@ def test_logistic_regression_beside_has_the_distances_to_its_plane() -> None:
     x, y = clouds()
     learn, judge = np.arange(160), np.arange(160, 240)
     labels = Labels.of(y)
-    line = baselines(x, labels, learn, (x[judge], labels.take(judge)), 4, 0)[-1]
+    found = baselines(x, labels, learn, (x[judge], labels.take(judge)), 4, 0)
+    line = next(one for one in found if one.kind == "logistic regression")
     centred = x[learn] - x[learn].mean(axis=0)
     size = np.sqrt((centred**2).sum(axis=1).mean() / x.shape[1])
     model = LogisticRegression(max_iter=1000).fit(centred / size, labels.codes[learn])
     side = model.decision_function((x[judge] - x[learn].mean(axis=0)) / size) * (2 * labels.codes[judge] - 1)
     distance = np.maximum(side, 0.0) / np.linalg.norm(model.coef_) * size
     np.testing.assert_allclose(line.attack(np.arange(80)), distance, rtol=1e-3, atol=1e-6)
+
+
+def test_adversarial_training_beside_is_more_robust_than_the_same_network_without_an_attack() -> None:
+    """Four clusters on orthogonal axes: the plain network averages, the attacked one may not."""
+    from featavg.refine.adversarial import adversarial_network
+    from featavg.refine.refine import coarse_network
+
+    x, y = clouds(480)
+    codes = (y == "dog").astype(int)
+    hard, plain = (make(x[:240], codes[:240], 20, 0) for make in (adversarial_network, coarse_network))
+    sides = [read_decision(network, x[240:], codes[240:]) for network in (hard, plain)]
+    assert sides[0].right().mean() >= sides[1].right().mean() - 0.02
+    radii = [float(np.median(side.attack(np.arange(240)))) for side in sides]
+    assert radii[0] > 1.1 * radii[1]
 
 
 def test_the_users_own_model_is_compared_at_the_users_own_points() -> None:

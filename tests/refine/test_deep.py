@@ -200,3 +200,16 @@ def test_bad_input_gets_one_sentence(module: Any, options: dict[str, Any], sente
     (x, y, _), (test_x, test_y, _) = digits
     with pytest.raises(InputError, match=sentence):
         refine_module(module, x, y, **{"test": (test_x, test_y), "n_subclasses": 2, **options})
+
+
+def test_a_module_without_test_points_is_compared_at_a_fifth_that_is_held_out(tmp_path: Path) -> None:
+    torch.manual_seed(0)
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(100, 2)) + 10 * rng.integers(2, size=(100, 2))
+    y = ((x[:, 0] > 5) ^ (x[:, 1] > 5)).astype(int)
+    found = refine_module(nn.Linear(2, 1), x, y, n_subclasses=2, box=None)
+    assert len(found.subclass) + len(found.compared.before.right) == 100
+    assert len(found.compared.before.right) == 20
+    assert "the module itself may have been trained on it" in found.compared.note
+    assert len(repr(found)) < 300
+    assert found.report(tmp_path / "page.html").read_text().endswith("</html>\n")

@@ -126,9 +126,10 @@ def test_one_gaussian_per_class_is_told_that_there_are_no_finer_labels() -> None
     assert found.does_average is None
     assert not found.finer_labels_help
     assert found.advice == "no finer labels"
-    assert found.verdict.endswith("No finer labels found: keep the labels as they are.")
-    assert found.gain_table() == []
-    assert not any("Finer labels" in claim.text for claim in found.to_result().claims)
+    assert "No finer labels found: keep the labels as they are." in found.verdict
+    assert found.gain is not None  # it was tried all the same
+    (claim,) = (claim for claim in found.to_result().claims if "Finer labels" in claim.text)
+    assert claim.verdict != "fails"
 
 
 def test_labels_that_cost_accuracy_or_bring_little_are_not_advised(averaging: Any) -> None:

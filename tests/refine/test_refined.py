@@ -196,3 +196,23 @@ def test_files_without_names_and_damaged_ones_are_refused(tmp_path: Path) -> Non
 def test_bad_input_gets_one_sentence(y: Any, sublabels: Any, sentence: str) -> None:
     with pytest.raises(InputError, match=sentence):
         refine_points(clouds()[0], y, sublabels, n_subclasses=2)
+
+
+def test_a_comparison_is_drawn_by_the_suffix_of_its_file(tmp_path: Path) -> None:
+    found = compared([[1.0, 2.0, 3.0, 4.0], [2.0, 4.0, 6.0, 8.0]])
+    beginnings = {"pdf": b"%PDF-", "svg": b"<?xml", "png": b"\x89PNG"}
+    for kind, beginning in beginnings.items():
+        found.plot(tmp_path / f"curves.{kind}")
+        assert (tmp_path / f"curves.{kind}").read_bytes().startswith(beginning)
+    assert found.plot().axes[0].get_xlabel() == "ℓ2 size"
+    with pytest.raises(InputError, match=r"curves.docx must end in .pdf or .svg or .png"):
+        found.plot(tmp_path / "curves.docx")
+
+
+def test_accuracy_that_is_won_is_won_beyond_what_is_allowed_and_beyond_chance() -> None:
+    radii = np.ones((2, 4))
+    wrong = np.repeat([0.0, 1.0], [10, 90])
+    assert compared(radii, right=(wrong, np.ones(100))).gains_accuracy
+    assert not compared(radii, right=(np.ones(100), wrong)).gains_accuracy
+    assert not compared(radii, right=(wrong, np.ones(100)), keep_accuracy=0.2).gains_accuracy
+    assert not compared(radii, right=([0.0, 1, 1, 1], [1.0, 1, 1, 1])).gains_accuracy  # one point may be chance

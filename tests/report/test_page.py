@@ -1,9 +1,11 @@
 """The page is one file, safe whatever the records say, and says what the records say."""
 
+import base64
+import hashlib
 import re
 import subprocess
 import sys
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -11,7 +13,7 @@ import numpy as np
 import pytest
 
 from featavg import InputError
-from featavg.record import Claim, Drawing, Evidence, Record, Result, Table, read_record
+from featavg.record import Claim, Drawing, Evidence, Record, Result, Table, count_verdicts, read_record
 from featavg.record.words import number
 from featavg.report import OVER_POINTS, page, write_report
 from featavg.report.verdicts import scale
@@ -174,11 +176,13 @@ def test_the_page_begins_with_the_story_of_the_records_that_tell_it():
     records = [read_record(RESULTS / f"{name}.json") for name in ("averaging", "decoupling", "robustness", "scaling")]
     text = page(records)
     first = text[text.index("<main>") : text.index("<section id='verdicts'>")]
-    assert first.count("<figure>") == 3
+    assert re.findall(r"<figure><h2>(.*?)</h2>", first) == ["What averaging is", "Why it hurts", "What helps"]
+    counts = count_verdicts(claim for record in records for claim in record.claims)
+    assert f"How sure are we?</strong> {counts['holds']} of {sum(counts.values())} claims hold" in first
     assert first.count("<rect") >= 200  # two matrices of ten by ten
     for record, words in ((0, "the same cosine"), (2, "half of its points are fooled")):
         measured = number(records[record].claims[0].measured)
-        assert f"{words} ({measured})" in first
+        assert f"{words} (measured: {measured})" in first
     assert "coarse labels, exact" in first
     structure = Structure(text)
     assert len(set(structure.ids)) == len(structure.ids)
@@ -207,3 +211,30 @@ def test_a_claim_is_drawn_where_it_lies():
     assert (low + high) / 2 == pytest.approx(60, abs=0.1)
     assert places(11.0)[2] == pytest.approx(high, abs=0.15)
     assert places(99.0)[2] == places(13.0)[2] == 116  # beyond the end, at the end
+
+
+def test_records_come_under_the_themes_of_their_chapters_and_unknown_ones_last():
+    records = [make_record(name) for name in ("own", "beta", "alpha", "gamma")]
+    text = page(records, themes={"gamma": EVIL, "alpha": "Second", "absent": "Third", "beta": "Second"})
+    contents = text[text.index("<nav") : text.index("</nav>")]
+    assert re.findall(r"href='#(\w+)' title", contents) == ["gamma", "alpha", "beta", "own"]
+    order = [contents.index(part) for part in ("&lt;script&gt;", "Second", "More")]
+    assert order == sorted(order)
+    assert "Third" not in text
+    assert [
+        text.index(f"<details class='chapter' id='{name}'") for name in ("gamma", "alpha", "beta", "own")
+    ] == sorted(text.index(f"<details class='chapter' id='{name}'") for name in ("gamma", "alpha", "beta", "own"))
+
+
+def test_a_lab_brings_one_script_and_the_page_allows_no_other():
+    @dataclass(frozen=True)
+    class Part:
+        style: str = ".x {}"
+        body: str = "<p id='x'>lab</p>"
+        script: str = "let a = 1;"
+
+    text = page([make_record("alpha")], lab=Part())
+    assert text.count("<script") == 1
+    digest = base64.b64encode(hashlib.sha256(b"let a = 1;").digest()).decode()
+    assert f"script-src 'sha256-{digest}'" in text
+    assert "script-src 'none'" in page([make_record("alpha")])

@@ -217,3 +217,16 @@ def test_the_model_itself_misclassifies_the_witness():
         tied = network.margins(found.witness[hit], y[hit]) == 0
         assert tied.mean() < 0.05
         assert ((network.predict(found.witness[hit]) != y[hit]) | tied).all()
+
+
+def test_a_search_that_is_late_has_no_time_left_and_says_so() -> None:
+    """A negative time would be raised to a broken power, which is a complex number."""
+    from featavg.robustness.search.budget import Clock
+    from featavg.robustness.search.ladder import Rung, next_rung
+
+    clock = Clock(Budget(nodes=100, seconds=1e-9), np.inf)
+    sum(range(100_000))
+    assert clock.left() == 0.0
+    assert clock.spent() == "budget of 1e-09 seconds"
+    rung = next_rung([(1.0, 0.5), (1.5, 1.0)], Rung(2.0, 10, 1.0), True, 3.0, clock)
+    assert 1.5 < rung.reach <= 3.0

@@ -19,13 +19,14 @@ def verb(
     """Drag a setting and see what it learns: serve the page, or write one that walks through computed states."""
     from featavg.cli.progress import Working, complain
     from featavg.files import check_place
-    from featavg.lab import Lab, Setting, state, write_lab
+    from featavg.lab import write_lab
 
     if output is not None:
         check_place(output, ".html", ".htm")
-        with Working("computing states") as shown:
-            typer.echo(write_lab(output, shown.tell))
+        typer.echo(write_lab(output))
         return
+    from featavg.lab import Lab, Setting, state  # which compute
+
     lab = Lab(port)
     if port and lab.port != port:
         complain(f"port {port} is taken; this is the next free one")

@@ -16,6 +16,7 @@ TABLES = (".csv", ".md", ".tex")
 
 
 def verb(
+    context: typer.Context,
     runs: Annotated[Path, typer.Argument(help="A folder of records.")],
     output: Annotated[
         Path, typer.Option("-o", "--output", help="The page to write; .csv, .md or .tex for the verdicts alone.")
@@ -36,9 +37,16 @@ def verb(
         write_whole(output, verdict_table(records, output.suffix))
         typer.echo(output)
         return
+    typer.echo(write_page(records, output, context.obj))
+
+
+def write_page(records: list[Record], path: Path, experiments: str) -> Path:
+    """Write the page of records, under the themes of their chapters, with the lab in it."""
+    from featavg.experiments import Registry
+    from featavg.lab import inside
     from featavg.report import write_report  # draws, which a table needs not
 
-    typer.echo(write_report(records, output))
+    return write_report(records, path, themes=Registry(experiments).themes, lab=inside())
 
 
 def read_runs(runs: Path) -> list[Record]:

@@ -3,6 +3,7 @@
 from featavg.refine.discover.gap import Count as Count
 from featavg.refine.discover.gap import choose_count as choose_count
 from featavg.refine.discover.given import Finder as Finder
+from featavg.refine.discover.given import pair_sublabels as pair_sublabels
 from featavg.refine.discover.given import read_sublabels as read_sublabels
 from featavg.refine.discover.kmeans import Method as Method
 from featavg.refine.discover.kmeans import embed as embed

@@ -32,8 +32,21 @@ def read_sublabels(sublabels: ArrayLike, codes: Ints, rows: Bools | None = None)
         first = int(np.argmax(classes > 1))
         raise InputError(
             f"every sub-label must lie in one class, got {str(given.names[names[first]])!r} in {classes[first]} of them"
+            "; make pairs of class and sub-label with pair_sublabels(y, sublabels)"
         )
     return given
+
+
+def pair_sublabels(y: ArrayLike, sublabels: ArrayLike) -> Names:
+    """Sub-labels that cross classes as pairs of class and sub-label, each inside one class; None where unknown.
+
+    >>> pair_sublabels(["cat", "dog", "dog"], ["old", "old", None])
+    array(['cat.old', 'dog.old', None], dtype=object)
+    """
+    given = Labels.of(sublabels, "sublabels", len(np.asarray(y)), partial=True)
+    named = zip(np.asarray(y).tolist(), given.codes.tolist(), strict=True)
+    pairs = [None if code == UNKNOWN else f"{one}.{given.names[code]}" for one, code in named]
+    return np.array(pairs, dtype=object)
 
 
 @dataclass(frozen=True)

@@ -49,7 +49,10 @@ def _deep(field: Field, delta: Array) -> Bools:
     nearer = np.maximum(length - DEPTH * unit, 0.0) / np.where(length > 0, length, 1.0)
     ends = delta, nearer[:, None] * delta
     fooled = np.logical_and(*(field.asked.fooled(field.points(end)) for end in ends))
-    return np.asarray(fooled & np.isfinite(shown_distances(field.asked, field.points(delta))))
+    # Only what floats call fooled is shown to the checker, whose rationals are slow.
+    held = field.take(fooled)
+    fooled[fooled] = np.isfinite(shown_distances(held.asked, held.points(delta[fooled])))
+    return fooled
 
 
 def _size(field: Field, delta: Array) -> Array:

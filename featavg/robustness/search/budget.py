@@ -36,8 +36,8 @@ class Clock:
     nodes: int = 0
 
     def left(self) -> float:
-        """Seconds, CPU or wall, whichever are fewer."""
-        return min(self.budget.seconds - (time.process_time() - self.began), self.ends - time.monotonic())
+        """Seconds, CPU or wall, whichever are fewer; never below 0, however late it is."""
+        return max(min(self.budget.seconds - (time.process_time() - self.began), self.ends - time.monotonic()), 0.0)
 
     def spent(self) -> str:
         """Why the search must end, empty if it need not."""

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from featavg import __version__
 from featavg.analysis import alignment, averaging, theory
 from featavg.arrays import Array, Ints
 from featavg.data import Dataset
@@ -45,7 +46,8 @@ def state(setting: Setting, budget: Budget = Budget()) -> dict[str, Any]:  # noq
 
     >>> small = Setting(clusters=4, dim=10**9, samples=50, steps=20, neurons=4)
     >>> sorted(state(small))
-    ['alignment', 'code', 'coefficients', 'curve', 'numbers', 'seconds', 'sentence', 'setting', 'slice']
+    ['alignment', 'code', 'coefficients', 'curve', 'numbers', 'seconds', 'sentence', 'setting', 'slice',
+     'version']
     """
     began = time.perf_counter()
     data, run = data_of(setting), run_of(setting)
@@ -54,6 +56,7 @@ def state(setting: Setting, budget: Budget = Budget()) -> dict[str, Any]:  # noq
     brackets = radii_of(setting, question, data.center_labels @ data.centers, budget)
     numbers = _numbers(setting, run, data, brackets)
     return {
+        "version": __version__,
         "setting": asdict(setting),
         "code": setting.code,
         "sentence": sentence(setting, numbers),

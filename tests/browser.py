@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import base64
+import gzip
+import hashlib
 import json
 import os
 import shutil
@@ -106,3 +108,23 @@ class Browser:
         """Write what is seen as a PNG, the whole page long."""
         shot = self.ask("Page.captureScreenshot", format="png", captureBeyondViewport=True)
         path.write_bytes(base64.b64decode(shot["data"]))
+
+    def faults(self) -> list[str]:
+        """What axe-core finds wrong for people who do not see, or use no mouse: the serious and the critical faults."""
+        self.ask("Runtime.evaluate", expression=axe())
+        found = self.run(
+            "axe.run(document, {resultTypes: ['violations'], preload: false}).then((all) => all.violations)"
+        )
+        return [
+            f"{one['id']}: {node['html'][:200]} ({node['failureSummary']})"
+            for one in found
+            if one["impact"] in ("serious", "critical")
+            for node in one["nodes"]
+        ]
+
+
+def axe() -> str:
+    """The script of axe-core 4.14.0 (Mozilla Public License 2.0, `vendor/axe.LICENSE`), as it was published."""
+    text = gzip.decompress((Path(__file__).parent / "vendor" / "axe.min.js.gz").read_bytes())
+    assert hashlib.sha256(text).hexdigest() == "20c09fe157a8a34a30e241aaa1fcdade657734f08ab379ecfbeb7d45cc46e878"
+    return text.decode()

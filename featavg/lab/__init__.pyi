@@ -1,0 +1,12 @@
+from .page import Inside as Inside
+from .page import inside as inside
+from .page import offline_page as offline_page
+from .page import write_lab as write_lab
+from .server import Lab as Lab
+from .setting import SLIDERS as SLIDERS
+from .setting import Setting as Setting
+from .setting import setting_from as setting_from
+from .states import state as state
+from .walks import WAYS as WAYS
+from .walks import Way as Way
+from .walks import packed_states as packed_states

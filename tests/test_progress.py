@@ -1,0 +1,47 @@
+"""Who waits is told how far it is, on stderr, and nobody else is."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import featavg as fa
+from featavg.progress import on_screen
+
+
+def last_lines(capsys: pytest.CaptureFixture[str]) -> list[str]:
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    return [line.strip() for line in shown.err.replace("\n", "\r").split("\r") if line.strip()]
+
+
+def test_radii_say_how_many_are_done_if_asked(capsys: pytest.CaptureFixture[str]) -> None:
+    data = fa.sample_clusters(clusters=4, dim=100, samples=10, seed=0)
+    network = fa.averaging_network(data)
+    quiet = fa.robust_radius(network, data.x, data.y)
+    assert last_lines(capsys) == []
+    told = fa.robust_radius(network, data.x, data.y, progress=True)
+    assert last_lines(capsys)[-1] == "100% 10 of 10 points"
+    assert np.array_equal(told.upper, quiet.upper)
+
+
+def test_a_fit_says_what_it_tries_if_asked(capsys: pytest.CaptureFixture[str]) -> None:
+    data = fa.sample_clusters(clusters=4, dim=100, samples=60, seed=0)
+    quiet = fa.SubclassClassifier((1, 2), max_steps=10, random_state=0).fit(data.x, data.y)
+    assert last_lines(capsys) == []
+    told = fa.SubclassClassifier((1, 2), max_steps=10, random_state=0).fit(data.x, data.y, verbose=True)
+    lines = last_lines(capsys)
+    assert lines[0].startswith("0% 1 sub-classes per class, part 1 held out")
+    assert lines[-1] == f"100% {quiet.choice_.count} sub-classes per class"
+    assert np.array_equal(told.predict(data.x), quiet.predict(data.x))
+
+
+def test_a_line_on_the_screen_is_written_over_and_ends(capsys: pytest.CaptureFixture[str]) -> None:
+    tell = on_screen()
+    for number in range(1000):
+        tell(number / 1000, "x" * 200)
+    tell(1.0, "done")
+    shown = capsys.readouterr().err
+    assert shown.endswith("\n")
+    assert shown.count("\r") < 20  # not a line for each
+    assert max(map(len, shown.split("\r"))) < 80
