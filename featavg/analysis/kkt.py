@@ -57,11 +57,10 @@ def kkt_residuals(
             "train it further, or separable points"
         )
     derivatives = _Derivatives(network, data, network.block_names(trained), kink)
-    shares, owners = _multipliers(derivatives, len(margins))
-    fitted = derivatives.combined(shares)
+    shares, change = _multipliers(derivatives)
     # θ = Σ λ h at margin γ becomes θ' = Σ λ' h' at margin 1, with λ' = λ γ^(2/L − 1): the shares stay.
-    left = parameter_norm(network, trained) ** 2 - 2 * shares @ derivatives.with_parameters + shares @ fitted
-    each = np.bincount(owners, shares, minlength=len(margins))
+    left = parameter_norm(network, trained) ** 2 + change
+    each = np.bincount(derivatives.owners, shares, minlength=len(margins))
     scaled = each * smallest ** (1 - 2 / degree)
     total = max(float(each.sum()), np.finfo(np.float64).tiny)
     return KKTResiduals(
@@ -103,10 +102,6 @@ class _Derivatives:
         products = self.gram[np.ix_(own, own)] * (weighed @ weighed.T) + self.above[np.ix_(own, own)]
         return np.outer(self.signs[own], self.signs[own]) * products
 
-    def combined(self, shares: Array) -> Array:
-        """⟨h, Σ λ h⟩: (derivative,)."""
-        return self.inner() @ shares
-
     def add_steepest(self, shares: Array) -> bool:
         """Drop what is not used, add for each point at a kink the choice that shortens the rest most; False if none."""
         used = shares > 0
@@ -124,28 +119,26 @@ class _Derivatives:
         return bool(new)
 
 
-def _multipliers(derivatives: _Derivatives, samples: int) -> tuple[Array, Ints]:
-    """λ >= 0 of the derivatives that come nearest to θ, and the point that each belongs to."""
-    shares = _nearest(derivatives)
-    best = np.inf
+def _multipliers(derivatives: _Derivatives) -> tuple[Array, float]:
+    """λ >= 0 of the derivatives that come nearest to θ, and ‖θ − Σ λ h‖² − ‖θ‖²."""
+    shares, best = _nearest(derivatives)
     for _ in range(ROUNDS):
         before = derivatives.owners, derivatives.on
         if not derivatives.add_steepest(shares):
             derivatives.owners, derivatives.on = before
             break
-        shares = _nearest(derivatives)
-        value = float(shares @ derivatives.combined(shares) - 2 * shares @ derivatives.with_parameters)
-        if value > best - 1e-9 * abs(best):
+        last, (shares, best) = best, _nearest(derivatives)
+        if best > last - 1e-9 * abs(last):
             break
-        best = value
-    return shares, derivatives.owners
+    return shares, best
 
 
-def _nearest(derivatives: _Derivatives) -> Array:
-    """min_λ>=0 ‖θ − Σ λ h‖², from inner products alone."""
-    values, vectors = np.linalg.eigh(derivatives.inner())
+def _nearest(derivatives: _Derivatives) -> tuple[Array, float]:
+    """min_λ>=0 ‖θ − Σ λ h‖² − ‖θ‖² from inner products alone, with its λ."""
+    inner, aim = derivatives.inner(), derivatives.with_parameters
+    values, vectors = np.linalg.eigh(inner)
     kept = values > 1e-14 * values[-1]
     roots = np.sqrt(values[kept])
     turned = vectors[:, kept].T
-    found: Array = nnls(roots[:, None] * turned, turned @ derivatives.with_parameters / roots)[0]
-    return found
+    found: Array = nnls(roots[:, None] * turned, turned @ aim / roots)[0]
+    return found, float(found @ (inner @ found) - 2 * found @ aim)

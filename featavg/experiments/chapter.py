@@ -65,6 +65,8 @@ class Expect:
             "vacuous": self.vacuous,
             "check": self.check,
         }
+        if any(axis not in (*self.at, "seed") for axis in column.axes):
+            fields["interval_of"] = f"Student's t over {values.size} values, not seeds"
         text = told(self.text, config, table)
         if not values.ndim:
             return Claim.exact(float(values), text, **fields)

@@ -184,3 +184,9 @@ def test_the_example_at_the_head_of_the_room_runs(monkeypatch: pytest.MonkeyPatc
     assert record.claims[0].how == "slope of log radius over log clusters"
     for drawing in record.evidence.drawings:
         draw(drawing, record.evidence.table)
+
+
+def test_an_interval_over_points_is_not_called_one_over_seeds() -> None:
+    columns = {"by_seed": Column([1.0, 2.0], ("seed",), "how"), "by_point": Column([1.0, 2.0, 3.0], ("point",), "how")}
+    said = [Expect(name, "t", "s", 0.0, 1.0, "r").claim(None, Table(columns)).interval_of for name in columns]
+    assert said == ["Student's t over 2 seeds", "Student's t over 3 values, not seeds"]

@@ -22,8 +22,8 @@ from featavg.refine import SubclassClassifier
 NAMES = Registry().names
 IMAGES = {"train": 260, "test": 60}  # of each set, in place of the tens of thousands
 # The chapters that convolve; `make test` runs the others once, on one kind of processor.
-CONVOLVING = {"cifar_features", "cifar_robustness", "fashion_robustness", "mnist_robustness", "refine_images",
-              "transfer", "usefulness_cifar"}  # fmt: skip
+CONVOLVING = {"cifar_features", "cifar_heads", "cifar_robustness", "fashion_robustness",
+              "mnist_robustness", "refine_images", "transfer", "usefulness_cifar"}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,10 @@ TINY = {
     "adversarial": Tiny({"clusters": 4, "dim": 200, "samples": 30, "neurons_per_class": 2, "steps": 10,
                          "attacked_steps": 5, "test_points": 4}),
     "averaging": Tiny(PAPER),
+    "balance": Tiny({**PAPER, "dim": 300, "counts": (60, 120), "dims": (300, 10**6)}),
     "cifar_features": Tiny(HEADS),
+    "cifar_heads": Tiny({**HEADS, "moments": (20, 200), "points": 6, "attack_steps": 4, "free_points": 2,
+                         "free_steps": 2, "queries": 2}),
     "cifar_robustness": Tiny({**ATTACKED, "width": 4, "images": 200, "moments": (1, 4), "steps": 16}, UNFOOLED),
     "decoupling": Tiny({**PAPER, "flow_moments": 7}),
     "diagnosis": Tiny({"trials": 2, "dim": 40, "samples": 160, "gaussian_samples": 60, "gaussian_dims": (2,)}),
@@ -68,11 +71,13 @@ TINY = {
     "ideal": Tiny({"clusters": 4, "dim": 16}),
     "kkt": Tiny({**PAPER, "neurons_per_class": 2, "losses": (-3.0, -881.0), "test_points": 4, "universal_points": 20,
                  "hinted_log_loss": -20.0, "hinted_steps": 500, "sphere_dims": (30, 60), "sphere_log_loss": -20.0}),
+    "late_table": Tiny({"table_images": 100, "table_width": 20, "models": (-2.0, -4.0), "equal_loss": -2.0,
+                        "table_every": 10, "attacked": 20}),
     "learners": Tiny({"dim": 60, "samples": 40, "loss": 0.5, "test_points": 4}),
     "linf": Tiny({"clusters": 4, "dim": 16, "samples": 80, "test_points": 3}),
     "max_margin": Tiny({"clusters": 4, "dim": 120, "samples": 20, "neurons_per_class": 2, "losses": (-1.0, -20.0),
                         "fit_from": 10.0, "table_images": 100, "table_width": 20, "models": (-2.0, -4.0),
-                        "equal_steps": 50, "attacked": 20, "varied_images": 60, "widths": (20, 30),
+                        "equal_loss": -2.0, "attacked": 20, "varied_images": 60, "widths": (20, 30),
                         "stops": (0.0, -1.0)}),
     "mnist_robustness": Tiny(CNN, UNFOOLED),
     "other_biases": Tiny({**PAPER, "wave_points": 16, "wave_neurons": 8, "wave_last": 30, "sharp_points": 8,

@@ -13,11 +13,12 @@ from featavg.experiments import Registry
 from featavg.experiments.images import cifar_robustness, expectations, fashion_robustness, mnist_robustness
 from featavg.experiments.images.attacks import ATTACKS, battery, control
 from featavg.experiments.images.cnn import cnn_pair
+from featavg.experiments.images.gains import PUBLISHED_GAIN, gain_claims, gains, gains_over_points
 from featavg.experiments.images.gaps import disagreement, gap, largest_published_gap, matched_gap
 from featavg.experiments.images.pairs import Images
 from featavg.figures import draw
 from featavg.progress import silent
-from featavg.record import Table
+from featavg.record import Column, Table
 from featavg.robustness import MinimalNorm, levelling, robust_radius
 
 TINY = mnist_robustness.Config(
@@ -149,7 +150,7 @@ def test_an_attack_that_levels_off_fails_the_claim_that_all_is_found():
     assert levelling(diverted)
     assert not levelling(minimal)
     assert minimal.max() < TINY.reach
-    seeds = np.ones((3, 1))
+    seeds = np.ones((20, 1))  # 800 points: that all are fooled shows that fewer than 2 % are not
     for fine, verdict in ((diverted, "fails"), (minimal, "holds")):
         best = np.stack([seeds * minimal, seeds * fine], axis=1)  # (seed, network, point)
         table = Table({"left": expectations.left_standing(best, TINY.reach)})
@@ -178,6 +179,31 @@ def test_equal_accuracy_takes_the_better_network_back():
     assert left == pytest.approx([0.0, 0.05])
 
 
+def test_gains_are_counted_point_by_point_and_over_points():
+    rng = np.random.default_rng(0)
+    coarse, fine = rng.uniform(0.1, 1.0, (2, 3, 20))
+    fine[:, :4], coarse[:, 3:6], fine[0, 7] = 0.0, 0.0, np.inf
+    matched = rng.choice([-1.0, 0.0, 1.0], (3, 20))
+    found = gains(coarse, fine, matched, "how") | gains_over_points(coarse, fine, matched, "how")
+    counted, ratios = [], []
+    for ours, theirs in zip(coarse, fine, strict=True):
+        middle = np.median(ours)
+        counted.append(np.mean([(b > middle) - float(a > middle) for a, b in zip(ours, theirs, strict=True)]))
+        ratios.append([np.log(b / a) for a, b in zip(ours, theirs, strict=True) if a > 0 and 0 < b < np.inf])
+    assert found["gain"].values == pytest.approx(counted)
+    assert found["gain_points"].values.mean() == pytest.approx(np.mean(counted))
+    assert found["log_ratio"].values == pytest.approx([np.mean(each) for each in ratios])
+    assert sorted(found["log_ratio_points"].values) == pytest.approx(sorted(np.concatenate(ratios)))
+    assert found["matched_gain_points"].values.shape == (60,)
+
+
+def test_the_two_claims_about_a_gain_exclude_each_other():
+    published, nothing = (expect for expect in gain_claims("s", "Here") if expect.column == "gain")
+    for gain, verdicts in ((0.144, ("holds", "fails")), (0.0, ("fails", "holds")), (0.08, ("fails", "fails"))):
+        table = Table({"gain": Column([gain, gain + 1e-9], ("seed",), "how")})
+        assert tuple(expect.claim(None, table).verdict for expect in (published, nothing)) == verdicts
+
+
 def test_the_published_radius_is_read_in_its_unit():
     coarse, fine = np.array([[0.1, 0.2]] * 2), np.array([[0.2, 0.2]] * 2)
     radius, theirs = largest_published_gap(cifar_robustness.PUBLISHED)
@@ -185,6 +211,8 @@ def test_the_published_radius_is_read_in_its_unit():
     expected = expectations.published_gap(cifar_robustness.PUBLISHED, "Fig. 3", "normalised units")
     assert expected.text.startswith("At radius 0.64 (normalised units)")
     assert expected.published == theirs
+    half = [curve[0.56] for curve in cifar_robustness.PUBLISHED.values()]  # where the coarse network has a half
+    assert half == [pytest.approx(0.5, abs=0.01), pytest.approx(half[0] + PUBLISHED_GAIN)]
     assert gap(coarse, fine, np.full(2, 0.25 * radius)).mean() == 0.5
     assert gap(coarse, fine, np.full(2, radius)).mean() == 0.0
     published = {"coarse": {0.0: 1.0, 0.6: 0.4}, "fine": {0.0: 1.0, 0.6: 0.8}}

@@ -12,7 +12,7 @@ from featavg.record.provenance import CHANGES
 
 RESULTS = Path(__file__).parents[2] / "results"
 RECORDS = sorted(str(path.relative_to(RESULTS)) for path in RESULTS.rglob("*.json"))
-# Hours of training a seed: its record says what three pairs of networks can say, with intervals over points.
+# Hours of training a seed: their records say what three pairs of networks can say, with intervals over points.
 FEWER_SEEDS = {"cifar_robustness": 3}
 
 # They cite a commit that is not in the history and are to be run again, two hours of one core; strict, so that this

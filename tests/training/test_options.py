@@ -128,8 +128,18 @@ def test_one_run_of_a_stack_may_diverge_without_the_others() -> None:
 def test_points_that_cannot_be_separated_end_loss_based_steps_with_a_reason(data: Dataset) -> None:
     twice = Points(np.concatenate([data.x, data.x]), np.r_[data.y, -data.y], np.r_[data.cluster, data.cluster + 4])
     run = train(BinaryNetwork.random(data, 2, seed=2), twice, LossBasedDescent(log_loss=-50.0), loss="exponential")
-    assert run.status.startswith("ended early: 200 shorter and shorter steps did not lower the loss (log-loss")
-    assert "smallest margin" in run.status
+    assert run.status.startswith("ended early: the loss no longer falls, 200 steps were taken back (log-loss")
+
+
+def test_they_also_end_where_long_steps_go_on_around_the_lowest_loss_and_tell_the_best_margin() -> None:
+    """No linear rule through 0 separates these; a step is accepted now and then for ever."""
+    rng = np.random.default_rng(0)
+    points = Points(rng.standard_normal((60, 3)), rng.choice([-1, 1], 60), np.arange(60))
+    start = BinaryNetwork(rng.standard_normal((2, 3)), [0, 0], [[1.0, -1.0]], [0.0])
+    run = train(start, points, LossBasedDescent(log_loss=-100.0), loss="exponential", trained=["weights"],
+                save_at=every(1))  # fmt: skip
+    assert run.steps[-1] < 1000
+    assert f"best smallest margin {run.margins.min(axis=1).max():.3g})" in run.status
 
 
 def test_loss_based_steps_that_run_out_say_so(data: Dataset) -> None:

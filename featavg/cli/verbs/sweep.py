@@ -125,7 +125,7 @@ def draw(
     results = Results.of_store(Store(store).rows())
     found = picture(results, value, x, y=y, lines=lines, at=dict(map(read_place, at or [])))
     if output.suffix == ".html":
-        write_report([found], output, title=f"A sweep: {found.title}")
+        write_report([found], output, heading=f"A sweep: {found.title}")
     else:
         figure = draw(found.evidence.drawings[0], found.evidence.table)
         write_whole(output, figure_bytes(figure, output.suffix[1:]))

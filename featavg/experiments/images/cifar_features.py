@@ -23,6 +23,7 @@ COST = ("long", 240)
 NEEDS = ("cifar10",)
 SOURCE = "Fig. 2(c,d)"
 DEAD = "Fig. 2(d); dead neurons inferred"
+COLLAPSE = "neural collapse (Papyan et al. 2020), for which the paper takes class means as features"
 # Cosines of the published diagonal by the number of live neurons, read off the figure to ± 0.005.
 PUBLISHED_LEVELS = (0.28, 0.50, 0.66)
 SMALL = {f"small_{name}": about for name, about in heads.COSINES.items()}
@@ -41,6 +42,10 @@ COLUMNS: dict[str, str | Quantity] = {
     "slope_change": "difference of the slopes, equivalent weights from live neurons alone minus from all",
     "visible_ratio": "ratio of mean radii from the visible start",
     "center_cosine": "mean cosine of the features of different classes",
+    "scatter": "mean squared distance of training features to the mean of their class, over that of class means to "
+    "their own mean",
+    "angle": "mean cosine of two class means, from their own mean; −1/(k − 1) where they are equally long",
+    "angle_spread": "standard deviation of these cosines over pairs of classes",
 }
 CLAIMS = [
     Expect("diagonal", "A class's neurons of the fine head point along the feature of their class.", SOURCE,
@@ -72,6 +77,11 @@ CLAIMS = [
     ),
     Expect("fine_index", "The neurons of the fine head do not.", f"Theorem 4; {SOURCE}",
            expected=0.25, tolerance=0.0, relation="at most", because="a quarter: two features of five held alike"),
+    Expect("scatter", "Features have collapsed to their class means: what is left within is a tenth of that between.",
+           COLLAPSE, expected=0.1, tolerance=0.0, relation="at most",
+           because="0 in the limit of training; a tenth lets one mean stand for its class"),
+    Expect("angle_spread", "Class means point away from each other at equal angles.", COLLAPSE, expected=0.0,
+           tolerance=0.1, relation="at most", because="0 in the limit; a tenth is the cosine itself, −1/9"),
     Expect("ratio", "The fine head has the larger radius in feature space.", "Theorems 1(3) and 4(3), on features",
            expected=1.0, tolerance=0.0, relation="at least", because="larger is larger"),
 ]  # fmt: skip
@@ -118,6 +128,7 @@ def measure(config: Config, seed: int, case: nn.Module) -> dict[str, Any]:
         **heads.head_radii(small, drawn.test, config.radius_points),
         "visible_ratio": heads.head_radii(visible, drawn.test, config.radius_points)["ratio"],
         "center_cosine": _center_cosine(drawn.data),
+        **collapse(drawn.data),
     }
 
 
@@ -149,6 +160,26 @@ def levels(trained: Heads, data: Dataset) -> dict[str, Any]:
         "live_only_slope": slopes[1],
         "live_only_diagonal": alone,
         "slope_change": slopes[1] - slopes[0],
+    }
+
+
+def collapse(data: Dataset) -> dict[str, float]:
+    """How far features have collapsed to their class means, and how evenly these are spread.
+
+    >>> from featavg.deep import feature_data
+    >>> corners = np.array([[1.0, 0.0], [-0.5, 3**0.5 / 2], [-0.5, -(3**0.5) / 2]])
+    >>> found = collapse(feature_data(np.concatenate([corners + 0.1, corners - 0.1]), [0, 1, 2] * 2, [1, 1, -1]))
+    >>> {name: round(value, 6) + 0.0 for name, value in found.items()}
+    {'scatter': 0.02, 'angle': -0.5, 'angle_spread': 0.0}
+    """
+    centred = data.centers - data.centers.mean(axis=0)
+    within = ((data.x - data.centers[data.cluster]) ** 2).sum(axis=1).mean()
+    units = centred / np.linalg.norm(centred, axis=1, keepdims=True)
+    cosines = (units @ units.T)[~np.eye(len(units), dtype=bool)]
+    return {
+        "scatter": float(within / (centred**2).sum(axis=1).mean()),
+        "angle": float(cosines.mean()),
+        "angle_spread": float(cosines.std()),
     }
 
 

@@ -12,18 +12,12 @@ from featavg.experiments.images.expectations import COLUMNS as COLUMNS
 from featavg.experiments.images.expectations import COORDS as COORDS
 from featavg.experiments.images.pairs import ImageSetting, Pair
 from featavg.experiments.images.pairs import measure as measure
+from featavg.experiments.images.resnet import PUBLISHED, resnet_pair
 from featavg.record import Table
 
 COST = ("long", 5000)
 NEEDS = ("cifar10",)
 SOURCE = "Fig. 3 right"
-# Robust accuracy read off the paper's Fig. 3 (right), radius by radius.
-PUBLISHED = {
-    "coarse": {0.0: 0.971, 0.08: 0.946, 0.16: 0.903, 0.24: 0.845, 0.32: 0.766, 0.40: 0.676, 0.48: 0.591, 0.56: 0.506,
-               0.64: 0.429, 0.72: 0.367, 0.80: 0.312},
-    "fine": {0.0: 0.984, 0.08: 0.967, 0.16: 0.942, 0.24: 0.904, 0.32: 0.854, 0.40: 0.792, 0.48: 0.722, 0.56: 0.650,
-             0.64: 0.574, 0.72: 0.502, 0.80: 0.436},
-}  # fmt: skip
 CLAIMS = [
     expectations.published_gap(PUBLISHED, SOURCE, "normalised units"),
     expectations.median_gap(SOURCE),
@@ -53,17 +47,7 @@ class Config(ImageSetting):
 
 def prepare(config: Config) -> Pair:
     """How both networks are made."""
-    from featavg.deep import CIFAR10_MEAN, CIFAR10_STD, Recipe, ResNet18
-
-    def module(outputs: int, shape: tuple[int, int, int], seed: int) -> ResNet18:
-        return ResNet18(outputs, width=config.width, mean=CIFAR10_MEAN, std=CIFAR10_STD, seed=seed)
-
-    def recipe(seed: int) -> Recipe:
-        rate, epochs = config.learning_rate, config.moments[-1]
-        return Recipe(epochs=epochs, batch_size=128, learning_rate=rate, warmup=0.25, crop=4, flip=True, seed=seed)
-
-    std = sum(CIFAR10_STD) / len(CIFAR10_STD)
-    return Pair(module, recipe, std, PUBLISHED, unit=std)
+    return resnet_pair(config.width, config.learning_rate, config.moments[-1])
 
 
 def notes(config: Config, table: Table, prepared: Pair) -> list[str]:

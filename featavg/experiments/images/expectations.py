@@ -176,7 +176,7 @@ def sanity(config: ImageSetting, table: Table) -> dict[str, Column]:
 def left_standing(best: Array, reach: float) -> Column:
     """Robust accuracy at the largest radius, from upper bounds (seed, network, point)."""
     how = f"robust accuracy at the largest radius, the larger of the two networks; {BEST}"
-    return _by_seed(np.mean(best > reach, axis=2).max(axis=1), how)
+    return Column(np.mean(best > reach, axis=2).max(axis=1), ("seed",), how, points=best.shape[2])
 
 
 def control_excess(config: ImageSetting, by_control: Array, best: Array) -> Column:

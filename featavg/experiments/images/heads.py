@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +17,7 @@ from featavg.record import Drawing
 from featavg.refine import Averages, averages, centred_means
 from featavg.robustness import robust_radius
 from featavg.threads import one_thread
-from featavg.training import GradientDescent, train
+from featavg.training import GradientDescent, Trajectory, train
 
 if TYPE_CHECKING:
     from torch import nn
@@ -112,17 +113,22 @@ def draw(backbone: nn.Module, setting: HeadSetting, seed: int) -> Sample:
     return Sample(found[0], found[1], drawn[1])
 
 
-def trained_heads(data: Dataset, setting: HeadSetting, scale: float, seed: int) -> Heads:
+def head_paths(
+    data: Dataset, setting: HeadSetting, scale: float, seed: int, moments: Sequence[int]
+) -> tuple[Trajectory, Trajectory]:
     """Train the paper's two heads of 30 neurons, 15 + 15 for the coarse labels and 3 per class for the fine ones."""
     from featavg.deep import coarse_head, fine_head
 
     square = float((data.x**2).sum(axis=1).mean())
-    rule = GradientDescent(steps=setting.steps, step_size=setting.rate / square)
+    rule = GradientDescent(steps=moments[-1], step_size=setting.rate / square)
     start: dict[str, Any] = {"seed": HEAD_SEED + seed, "scale": scale / np.sqrt(square)}
-    return Heads(
-        train(coarse_head(data, **start), data, rule, save_at=[setting.steps]).final,
-        train(fine_head(data, **start), data, rule, save_at=[setting.steps]).final,
-    )
+    coarse, fine = (train(head(data, **start), data, rule, save_at=moments) for head in (coarse_head, fine_head))
+    return coarse, fine
+
+
+def trained_heads(data: Dataset, setting: HeadSetting, scale: float, seed: int) -> Heads:
+    """Both heads at the end of training."""
+    return Heads(*(path.final for path in head_paths(data, setting, scale, seed, [setting.steps])))
 
 
 def feature_cosines(network: Network, data: Dataset) -> Array:

@@ -8,7 +8,7 @@ difference. Radii are ℓ2 in pixels of [0, 1], perturbed images stay in that bo
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -100,43 +100,44 @@ class Images:
         return Images(self.x[:count], self.cluster[:count], self.y[:count])
 
 
-def load(config: ImageSetting, part: Part) -> Images:
+def load(data: str, task: str, part: Part) -> Images:
     """All images of a part, with both labels."""
     from featavg.deep import channels_first
 
-    pixels, cluster = load_pixels(config.data, part)
-    brightest = image_set(config.data).brightest
+    pixels, cluster = load_pixels(data, part)
+    brightest = image_set(data).brightest
     x = channels_first(pixels if brightest == 255 else pixels / np.float32(brightest))
-    return Images(x, cluster, coarse_task(config.task, "0123456789")[cluster])
+    return Images(x, cluster, coarse_task(task, "0123456789")[cluster])
 
 
 def measure(config: ImageSetting, seed: int, case: Pair, progress: Progress) -> dict[str, Any]:
     """Train a pair of networks, and attack both at the end and over training time."""
-    learned, test = load(config, "train").draw(config.images, seed), load(config, "test")
+    learned = load(config.data, config.task, "train").draw(config.images, seed)
+    test = load(config.data, config.task, "test")
     points = test.draw(config.points, seed)
     for number, kind in enumerate(NETWORKS):
         tell = part(progress, 0.25 * number, 0.25 * (number + 1))
-        _train(config, case, learned, kind, seed, tell)
+        fitted(_name(config, kind, seed), case, learned, kind, seed, tell, keep=config.moments)
     progress(0.5, "all attacks at the end of training")
     networks = {
         kind: [_network(config, case, learned, kind, seed, epoch) for epoch in config.moments] for kind in NETWORKS
     }
-    ends = {kind: _question(config, networks[kind][-1], points) for kind in NETWORKS}
+    ends = {kind: question(config.task, networks[kind][-1], points) for kind in NETWORKS}
     reference, few = learned.first(config.references), points.first(config.control_points)
     brackets = battery(config, ends, reference)
     upper = np.array([[brackets[kind][attack].upper for attack in ATTACKS] for kind in NETWORKS])
     found = {
         "upper": upper,
-        "control": control(config, _question(config, networks["fine"][-1], few), few.cluster),
+        "control": control(config, question(config.task, networks["fine"][-1], few), few.cluster),
         "flags": _flags(brackets),
         "examples": example_images({kind: brackets[kind]["best"] for kind in NETWORKS}),
         "universal": universal_images(ends, reference),
-        "clean": [[_clean_accuracy(config, network, test) for network in networks[kind]] for kind in NETWORKS],
+        "clean": [[clean_accuracy(config.task, network, test) for network in networks[kind]] for kind in NETWORKS],
     }
     progress(0.8, "over training time")
     early = points.first(config.time_points)
     found["over_time"] = [
-        [*(minimal_radii(config, _question(config, network, early)) for network in networks[kind][:-1]),
+        [*(minimal_radii(config, question(config.task, network, early)) for network in networks[kind][:-1]),
          upper[i, ATTACKS.index("minimal_norm"), : config.time_points]]
         for i, kind in enumerate(NETWORKS)
     ]  # fmt: skip
@@ -174,7 +175,10 @@ def _name(config: ImageSetting, kind: str, seed: int) -> str:
     return f"{config.data}-{config.task}-{kind}-{seed}"
 
 
-def _train(config: ImageSetting, pair: Pair, images: Images, kind: str, seed: int, progress: Progress) -> None:
+def fitted(
+    name: str, pair: Pair, images: Images, kind: str, seed: int, progress: Progress, keep: Collection[int] = ()
+) -> nn.Module:
+    """The network of a pair on coarse or fine labels, from the cache as far as it is there under this name."""
     from featavg.deep import trained
 
     def tell(done: float, total: float) -> None:
@@ -182,27 +186,27 @@ def _train(config: ImageSetting, pair: Pair, images: Images, kind: str, seed: in
 
     labels = images.y if kind == "coarse" else images.cluster
     module = _module(pair, images, kind, seed)
-    recipe, name = pair.recipe(seed), _name(config, kind, seed)
-    trained(name, module, images.x, labels, recipe, keep=config.moments, progress=tell)
+    return trained(name, module, images.x, labels, pair.recipe(seed), keep=keep, progress=tell).module
 
 
-def _readout(config: ImageSetting, module: nn.Module) -> dict[str, Any]:
+def _readout(task: str, module: nn.Module) -> dict[str, Any]:
     """One logit is read by its sign, ten by summed probabilities."""
     if module.head.out_features == 1:  # type: ignore[union-attr]
         return {"readout": "sign"}
-    return {"readout": "summed-probabilities", "class_labels": coarse_task(config.task, "0123456789")}
+    return {"readout": "summed-probabilities", "class_labels": coarse_task(task, "0123456789")}
 
 
-def _question(config: ImageSetting, module: nn.Module, images: Images) -> DeepQuestion:
+def question(task: str, module: nn.Module, images: Images) -> DeepQuestion:
+    """How far each image is from another binary decision."""
     from featavg.deep import ask_deep
 
-    return ask_deep(module, images.x, images.y, **_readout(config, module))
+    return ask_deep(module, images.x, images.y, **_readout(task, module))
 
 
-def _clean_accuracy(config: ImageSetting, module: nn.Module, images: Images) -> float:
-    """The share of all test images whose binary decision is right."""
+def clean_accuracy(task: str, module: nn.Module, images: Images) -> float:
+    """The share of images whose binary decision is right."""
     from featavg.deep import decision_of, outputs_of
 
     outputs = outputs_of(module, images.x).double().numpy()
-    decision = decision_of(outputs.shape[1], **_readout(config, module))
+    decision = decision_of(outputs.shape[1], **_readout(task, module))
     return float(np.mean(decision.margins(outputs, (images.y + 1) // 2) > 0))

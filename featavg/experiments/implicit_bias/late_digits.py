@@ -11,13 +11,28 @@ import numpy as np
 from featavg.analysis import normalized_margin
 from featavg.arrays import Array
 from featavg.data import Dataset, load_images
+from featavg.experiments import Expect, Quantity
 from featavg.experiments.implicit_bias.late import first_below
 from featavg.model import Argmax, Layer, Network
+from featavg.record import Column, Table
 from featavg.robustness import MinimalNorm, robust_radius
 from featavg.training import CrossEntropy, GradientDescent, Logistic, LossBasedDescent, Trajectory, every, train
 
+LYU_LI = "Lyu & Li 2020"
 DEEP = ("weights_1", "weights_2", "weights_3")
 SHALLOW = ("weights", "second")
+TABLE_COLUMNS = {
+    "table_steps": Quantity("steps to the loss 10^model", ("model",)),
+    "table_margin": Quantity("smallest margin over the product of the norms of the layers", ("model",)),
+    "table_train_radius": Quantity("median ℓ2 distance of {config.attacked} training digits to the nearest fooled "
+                                   "point that an attack finds, an upper bound", ("model",)),
+    "table_test_radius": Quantity("the same at test digits; an error counts as 0", ("model",)),
+    "table_accuracy": Quantity("accuracy on {config.attacked} test digits", ("model",),
+                               points=lambda config: config.attacked),
+    "ahead": "log10 of the loss after steps of the best constant size, minus that after as many loss-based ones, which "
+    "have just come to 10^{config.equal_loss:.0f}",
+    "margin_ahead": "margin over the product of norms after these loss-based steps, minus that of the constant ones",
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -27,7 +42,8 @@ class Digits:
     table_images: int = 200
     table_width: int = 40
     models: tuple[float, ...] = (-10.0, -15.0, -20.0, -120.0)  # log10 of the loss
-    equal_steps: int = 2000
+    table_every: int = 10  # steps between saved moments: a path of all weights would take gigabytes
+    equal_loss: float = -20.0  # log10 of the loss at which steps of constant size are compared
     constant_sizes: tuple[float, ...] = (0.003, 0.01)  # of the sum of losses
     attacked: int = 100
     varied_images: int = 100
@@ -52,12 +68,11 @@ def models_table(config: Digits, seed: int) -> dict[str, Any]:
     layers = without_biases((data.x.shape[1], width, width, data.clusters), np.random.default_rng(seed))
     start = Network(layers, Argmax(np.arange(data.clusters)))
     rule = LossBasedDescent(log_loss=config.models[-1] * np.log(10), most_steps=1_000_000)
-    # Every tenth step: a path of all weights would take gigabytes.
-    run = train(start, data, rule, loss=CrossEntropy("sum"), trained=DEEP, save_at=every(10))
+    run = train(start, data, rule, loss=CrossEntropy("sum"), trained=DEEP, save_at=every(config.table_every))
     rows = first_below(run, [power * np.log(10) for power in config.models])
     networks = [run.at(t) for t in rows]
     nearby = data.take(np.arange(min(config.attacked, len(data))))
-    equal = int(np.argmin(np.abs(run.steps - config.equal_steps)))
+    (equal,) = first_below(run, [config.equal_loss * np.log(10)])
     constant = _constant(config, start, data, int(run.steps[equal]))
     return {
         "table_steps": run.steps[rows],
@@ -68,6 +83,41 @@ def models_table(config: Digits, seed: int) -> dict[str, Any]:
         "ahead": (constant.log_losses[-1] - run.log_losses[equal]) / np.log(10),
         "margin_ahead": margin_by_layers(run.at(equal), data) - margin_by_layers(constant.final, data),
     }
+
+
+def table_claims(least: float, published: float, last: str) -> list[Expect]:
+    """What the published table says of its rows; `least` is half of the growth that it has down to the loss `last`."""
+    return [
+        Expect("margin_steps", "On digits every row of the table has a larger margin than the one before.",
+               f"{LYU_LI}, Table 1", expected=1.0, tolerance=0.0, relation="at least", because="any growth counts"),
+        Expect("margin_growth", f"From a loss of 1e-10 to one of {last} it grows at least half as much as published.",
+               f"{LYU_LI}, Table 1", expected=least, tolerance=0.0, relation="at least", published=published,
+               because="another network on fewer images; within a factor of two would be the same effect"),
+        Expect("train_growth", "The later network is the more robust one at training digits.", f"{LYU_LI}, Figure 3",
+               expected=1.0, tolerance=0.0, relation="at least", because="any growth counts"),
+        Expect("test_growth", "So it is at test digits.", f"{LYU_LI}, Figure 3", expected=1.0, tolerance=0.0,
+               relation="at least", because="any growth counts; published: ordered beyond ε = 0.2, alike below"),
+        Expect("train_order", "Robustness at training digits rises with every row.", f"{LYU_LI}, Figure 3",
+               expected=1.0, tolerance=0.0, relation="at least", because="published for ε < 0.3"),
+        Expect("ahead", "Loss-based steps outrun the best constant size at equal steps, by five orders or more.",
+               "talks' figure", expected=5.0, tolerance=0.0, relation="at least",
+               because="constant steps give 1/t, loss-based ones exponential decay; five orders cannot be overlooked"),
+        Expect("margin_ahead", "Their margin is larger, too.", "talks' figure", expected=0.0, tolerance=0.0,
+               relation="at least", because="any lead counts"),
+    ]  # fmt: skip
+
+
+def table_growth(table: Table) -> dict[str, Column]:
+    """How margins and radii grow from row to row."""
+    margin, near, far = (table[f"table_{name}"] for name in ("margin", "train_radius", "test_radius"))  # (seed, model)
+    made = {
+        "margin_steps": ((margin[:, 1:] / margin[:, :-1]).min(axis=1), "smallest ratio of margins of successive rows"),
+        "margin_growth": (margin[:, -1] / margin[:, 0], "ratio of the margins of the last row and of the first"),
+        "train_growth": (near[:, -1] / near[:, 0], "ratio of the median radii at training digits, last row and first"),
+        "test_growth": (far[:, -1] / far[:, 0], "ratio of the median radii at test digits, last row and first"),
+        "train_order": ((near[:, 1:] / near[:, :-1]).min(axis=1), "smallest ratio of median radii of successive rows"),
+    }
+    return {name: Column(values, ("seed",), text) for name, (values, text) in made.items()}
 
 
 def margin_by_layers(network: Network, data: Dataset) -> float:

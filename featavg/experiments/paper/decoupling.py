@@ -40,11 +40,17 @@ COLUMNS = {
     "slope_halving": "|change of that slope| when the accuracy of the flow was halved to {config.flow_accuracy:g}",
     "lambda_halving": "largest |change of the mean λ| over all times when the accuracy of the flow was halved",
     "spread": "largest |λ_j/λ − 1| at ηT = k⁸",
+    "late_other": "largest |λ| of a feature of another class, over neurons, at ηT = k⁸",
+    "late_other_noise": "largest |σ| of a point of another class, over neurons, at ηT = k⁸",
+    "late_margins": "largest minus smallest margin of the training points at ηT = k⁸",
+    "late_noise": "largest over mean σ of the points of the own class, over neurons, at ηT = k⁸",
     "spread_bound": "204 k² ε with the ε = k² ln(d)/√d of the lemma",
     "late_accuracy": Quantity("10-way argmax accuracy on 1000 fresh points per seed at ηT = k⁸", points=1000),
 }
 SOURCE = "Theorem 4(1-2), Fig. 2(b)"
 LATE = "Lemmas 10-11"
+# Their statements are not at hand: each claim is what a proof of this kind has to bound.
+READ = "Lemma {}, as we read it"
 CLAIMS = [
     Expect("diagonal", "A class's neuron points along the feature of its class.", SOURCE,
            expected=lambda config, _: 1 / np.sqrt(1 + 1 / config.per_cluster), tolerance=0.006, published=0.99,
@@ -58,6 +64,14 @@ CLAIMS = [
            expected=1.0, tolerance=0.001, relation="at least", published=1.0, because="one point in a thousand"),
     Expect("binary_accuracy", "Summed probabilities make it a perfect binary classifier.", "Theorem 4(2), Theorem 5.5",
            expected=1.0, tolerance=0.001, relation="at least", published=1.0, because="one point in a thousand"),
+    Expect("late_other", "At ηT = k⁸ the most that a neuron holds of another class's feature is 0.62, λ/40.",
+           READ.format(7), expected=0.62, tolerance=0.2, because="an independent prototype; the largest of 270 varies"),
+    Expect("late_other_noise", "No neuron holds more than 0.10 of the noise of another class's point.", READ.format(7),
+           expected=0.10, tolerance=0.0, relation="at most", because="an independent prototype"),
+    Expect("late_margins", "Training points have alike margins: they differ by 3.2, an eighth of λ.", READ.format(8),
+        expected=3.2, tolerance=0.5, because="an independent prototype; the extremes of a thousand points vary"),
+    Expect("late_noise", "The point of the own class that is remembered best is so twice as well as the mean.",
+           READ.format(9), expected=2.0, tolerance=0.5, because="an independent prototype; an extreme, as above"),
     Expect("excess", "Once ηT >= 1 the coefficient λ of every class stays above ln(ηT)/4.", LATE,
            expected=0.0, tolerance=0.0, relation="at least", because="a bound"),
     Expect("late_lambda", "At the theorem's time ηT = k⁸ the coefficient λ exceeds 2 ln k.", LATE,
@@ -139,6 +153,7 @@ def measure(config: Config, seed: int) -> dict[str, Any]:
         "born_dead": _born_dead(trajectory.initial, data),
         "late_accuracy": np.mean(flow.final.predict(test.x) == test.cluster),
         **late,
+        **_end(flow, data),
         "slope_halving": abs(late["slope"] - before["slope"]),
         "lambda_halving": np.abs(late["growth"] - before["growth"]).max(),
     }
@@ -174,6 +189,20 @@ def _late(growth: Array, config: Config) -> dict[str, Any]:
         "slope": np.polyfit(log_times, growth[late].mean(axis=1), 1)[0],
         "spread": np.abs(last - last.mean()).max() / last.mean(),
         "spread_bound": 204 * config.clusters**2 * epsilon,
+    }
+
+
+def _end(flow: Trajectory, data: Dataset) -> dict[str, float]:
+    """What the last moment of the flow holds of other classes, and how alike it treats the points of one."""
+    parts, network = decompose(flow, data), flow.final
+    feature, noise = parts.feature[-1], parts.noise[-1]  # (neuron, cluster) and (neuron, sample)
+    classes = network.neuron_class[:, None]
+    own, own_point = classes == np.arange(data.clusters), classes == data.cluster
+    return {
+        "late_other": np.abs(feature[~own]).max(),
+        "late_other_noise": np.abs(noise[~own_point]).max(),
+        "late_margins": np.ptp(flow.margins[-1]),
+        "late_noise": noise[own_point].max() / noise[own_point].mean(),
     }
 
 

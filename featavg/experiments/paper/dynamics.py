@@ -12,7 +12,7 @@ from featavg.experiments import Expect, Quantity
 from featavg.experiments.paper.setting import Setting
 from featavg.record import Drawing
 
-COST = ("quick", 12)
+COST = ("quick", 19)
 NEEDS: tuple[str, ...] = ()
 CASES = {"network": ("coarse", "fine")}
 COORDS = {"step": lambda config: config.moments}
@@ -23,14 +23,16 @@ COLUMNS = {
     "other_on": Quantity("share of (neuron, point of another class) pairs that are on", ("step",)),
     "index": Quantity("mean averaging index of the neurons", ("step",)),
     "reconstruction": "largest error of the reconstruction relative to the largest weight",
-    "settled_on": "smallest share of (neuron, point of its class) pairs that are on, over the steps",
-    "first_on": "share of (neuron, point of its class) pairs that are on before the first step; by chance, one half",
+    "settled_on": Quantity("smallest share of (neuron, point of its class) pairs that are on, over the steps",
+                           points=lambda config: config.samples),
+    "first_on": Quantity("share of (neuron, point of its class) pairs that are on before the first step; by chance, "
+                         "one half", points=lambda config: config.samples),
     "balance": "largest max|ℓ'|/min|ℓ'| over the steps",
     "ratio": "largest over smallest λ of own features, over neurons and clusters, at the last step",
     "other_ratio": "|mean other-class λ| over mean own λ at the last step",
     "noise": "largest |σ_ri| over largest |λ_rj| at the last step",
     "early_index": "mean averaging index of the network at step 5",
-}
+}  # fmt: skip
 
 
 def _lemmas(network: str, which: str, source: str) -> list[Expect]:
@@ -90,7 +92,7 @@ class Config(Setting):
     """The paper's setting; `settled` is the step t₀ from which the lemmas are asked to hold."""
 
     settled: int = 3
-    seeds: int = 10
+    seeds: int = 16
 
     @property
     def moments(self) -> list[int]:

@@ -80,10 +80,10 @@ CLAIMS = [
     Expect("filtered_good", "With θ between √1.5 − 1 and 1 − 1/√2 the filtered network is as robust as can be, √(d/2).",
            ROBUST, expected=_best, tolerance=2e-6, relative=True, because=EXACT),
     Expect("maximum", "The decoupled network under the maximum read-out has radius √(d/2).", "closed form",
-           expected=_best, tolerance=2e-6, relative=True, because=EXACT),
+           expected=_best, tolerance=2e-6, relative=True, because=EXACT, check=True),
     Expect("logits", "The decoupled network under summed logits has radius √(d/(k_other + 1)) only.", "closed form",
            expected=lambda config, _: theory.summed_logits_radius(config.theory),
-           tolerance=lambda config, table: 2e-6 * _best(config, table), because=EXACT),
+           tolerance=lambda config, table: 2e-6 * _best(config, table), because=EXACT, check=True),
 ]  # fmt: skip
 DRAWINGS = [
     Drawing("heatmap", {"values": "worse", "row_labels": "positive_bias", "column_labels": "negative_bias"},

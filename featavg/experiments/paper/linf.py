@@ -40,7 +40,7 @@ CLAIMS = [
     ),
     *(
         Expect(column, f"ℓ∞ radius at a center, {name}: 1/‖∇‖₁.", "derived",
-               expected=form, tolerance=1e-6, relative=True, at={"placement": placement},
+               expected=form, tolerance=1e-6, relative=True, at={"placement": placement}, check=True,
                because="a closed form, and the accuracy of the exact search")
         for name, (column, placement, form) in FORMS.items()
     ),

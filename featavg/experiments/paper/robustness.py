@@ -175,7 +175,7 @@ def derive(config: Config, table: Table) -> Table:
     columns = {
         "gain": Column(fine / coarse, ("seed",), "ratio of the median exact ℓ2 radii"),
         "both_verified": Column(table["verified"].min(axis=0), ("seed",), table.columns["verified"].text),
-        "left": Column(left, ("seed",), "exact ℓ2 robust accuracy at radius 22"),
+        "left": Column(left, ("seed",), "exact ℓ2 robust accuracy at radius 22", points=config.test_points),
     }
     for network, curve in PUBLISHED.items():
         axes = (f"{network}_grid",)

@@ -17,6 +17,7 @@ COST = ("quick", 10)
 NEEDS: tuple[str, ...] = ()
 SIZES = np.geomspace(0.5, 20.0, 370)  # in units of √(d/k), a percent apart; twice as far as the largest bound
 NONE_SUFFICES = 40.0
+TEST_POINTS = 1000
 CASES = {"positive": lambda config: config.splits}
 COORDS = {"size": SIZES}
 COLUMNS = {
@@ -45,7 +46,7 @@ def measure(config: Config, seed: int, case: int) -> dict[str, Any]:
     """Move all test points along −y Σ_j y_j μ_j, and along a random direction, and count who is fooled."""
     data = config.data(seed, positive=case)
     network = config.coarse(data, seed, [config.steps]).final
-    test, sizes = config.test(data, seed), SIZES * theory.averaging_radius(config.theory)
+    test, sizes = config.test(data, seed, TEST_POINTS), SIZES * theory.averaging_radius(config.theory)
     chance = np.random.default_rng(seed).standard_normal(data.clusters)
     shares, by_chance = (
         UniversalDirection(direction=weights @ data.centers).share(network, test.x, test.y, sizes)
@@ -66,7 +67,7 @@ def derive(config: Config, table: Table) -> Table:
     return table.plus(
         {
             "random": Column(chance, ("seed", "size"), "the first split's share under a random direction"),
-            "control": Column(chance[:, np.searchsorted(SIZES, 1.15)], ("seed",), how),
+            "control": Column(chance[:, np.searchsorted(SIZES, 1.15)], ("seed",), how, points=TEST_POINTS),
         }
     )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -11,10 +12,18 @@ from featavg.training.iterate import Iterate
 from featavg.training.rules.base import Rule, check_positive
 
 GROWTH, BACK_OFF = 2 ** (1 / 5), 2 ** (1 / 10)
-# Steps shrink by 2^(1/10): after this many in vain they are a millionth of what they were.
-PATIENCE = 200
+# So many steps taken back while the log-loss falls by less than FALL are the end: where points cannot be separated,
+# steps of the largest size that is not taken back go on for ever around the lowest loss.
+PATIENCE, FALL = 200, 1e-6
 
-State = tuple[float, int]  # α, and how many steps in a row were taken back
+
+class State(NamedTuple):
+    """What a step knows of those before it."""
+
+    alpha: float
+    mark: float  # the log-loss when it had last fallen by FALL
+    rejected: int  # steps taken back since then
+    margin: float  # the largest smallest margin of all iterates
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,31 +58,34 @@ class LossBasedDescent(Rule):
 
     def init(self, at: Iterate) -> State:
         """α, and no step taken back."""
-        return self.start, 0
+        return State(self.start, float(at.log_loss), 0, float(at.margins.min()))
 
     def step(self, at: Iterate, state: State) -> tuple[Iterate, State]:
         """θ − α ∇ log L, if the loss there is not larger."""
-        alpha, rejected = state
+        alpha = state.alpha
         new = at.move(at.log_gradient, -alpha)
         while (moved := _farthest(new, at)) > self.reach:
             # Margins are nearly linear in a short step; a little less, so that it ends.
             alpha *= max(0.999 * self.reach / moved, 1e-3)
             new = at.move(at.log_gradient, -alpha)
         # `<=`: from a tiny start the loss does not change in its last digit for many steps.
-        if new.log_loss <= at.log_loss:
-            return new, (alpha * GROWTH, 0)
-        return at, (alpha / BACK_OFF, rejected + 1)
+        if not new.log_loss <= at.log_loss:
+            return at, state._replace(alpha=alpha / BACK_OFF, rejected=state.rejected + 1)
+        state = state._replace(alpha=alpha * GROWTH, margin=max(state.margin, float(new.margins.min())))
+        if new.log_loss <= state.mark - FALL:
+            state = state._replace(mark=float(new.log_loss), rejected=0)
+        return new, state
 
     def ended(self, at: Iterate, state: State) -> str | None:
         """The loss is reached, or no longer falls."""
         if at.log_loss <= self.log_loss:
             return "finished"
-        if state[1] < PATIENCE:
+        if state.rejected < PATIENCE:
             return None
         return (
-            f"ended early: {PATIENCE} shorter and shorter steps did not lower the loss (log-loss "
-            f"{float(at.log_loss):.4g}, smallest margin {float(at.margins.min()):.3g}); points that this network "
-            "cannot separate end like this"
+            f"ended early: the loss no longer falls, {PATIENCE} steps were taken back (log-loss "
+            f"{float(at.log_loss):.4g}, best smallest margin {state.margin:.3g}); points that this network cannot "
+            "separate end like this"
         )
 
 
