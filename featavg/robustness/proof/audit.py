@@ -59,7 +59,8 @@ def _audit_point(problem: Problem, proofs: Proofs, point: int, flint: Any) -> fl
     best = dict.fromkeys(needed, 0.0)
     for tree in np.flatnonzero(proofs.point == point).tolist():
         rival = int(proofs.rival[tree])
-        if rival in best and _well_shaped(proofs, tree, len(problem.neurons.biases)):
+        curved = int(proofs.curve_start[tree + 1] - proofs.curve_start[tree]) in (0, len(problem.neurons.biases))
+        if rival in best and curved and _well_shaped(proofs, tree, len(problem.neurons.biases)):
             best[rival] = max(best[rival], AuditedTree(desk, proofs, label, rival).value(tree))
     least = min(best.values(), default=math.inf)
     return math.inf if least >= desk.farthest() else least

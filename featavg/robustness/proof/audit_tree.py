@@ -10,6 +10,7 @@ import math
 
 import numpy as np
 
+from featavg.robustness.proof.audit_curves import Curve, cost_of, curve_of, least_curve
 from featavg.robustness.proof.audit_place import Ball, Balls, Place, least_line, times
 from featavg.robustness.proof.audit_pools import Middle, excess, recentered
 from featavg.robustness.proof.format import Decision, Proofs
@@ -35,11 +36,13 @@ class AuditedTree:
         self.pooled = desk.problem.decision.kind == "probabilities"
         self.rows = row_signs(desk.problem.decision, label, rival, len(desk.constants))
         self.middle = Middle(desk.z0, self.zero)
+        self.curve: Curve | None = None
 
     def value(self, tree: int) -> float:
         """The least, over the leaves, of what is proved there; a number that may not be proves 0."""
         proofs, arb = self.proofs, self.desk.flint.arb
         count, least = len(self.desk.z0), math.inf
+        self.curve = curve_of(self.desk, proofs, tree)
         first, last = int(proofs.first_node[tree]), int(proofs.first_node[tree + 1])
         path: list[tuple[Balls, Balls, Ball, Ball, Ball, Middle]] = []  # intervals, reach, best distance, proved
         for node in range(first, last):
@@ -87,13 +90,15 @@ class AuditedTree:
         if any(one > other for one, other in zip(low, high, strict=True)):
             return reach, away, True
         mix = proofs.mix[proofs.mix_start[cut] : proofs.mix_start[cut + 1]].tolist()
-        g = self.function(mix, reach, low, high)
-        if g is None:
+        g, rho = self.function(mix, reach, low, high), float(proofs.bend[cut])
+        if g is None or not 0 <= rho < math.inf:
             return None
         slopes, constant = g
-        offset = constant + sum((t * z for t, z in zip(theta, desk.z0, strict=True)), start=self.zero)
-        for a, t, one, other in zip(slopes, theta, low, high, strict=True):
-            offset += least_line(a, t, one, other, self.zero)
+        theta, bends, cost = self.bent(theta, rho, reach)
+        offset = constant - cost + sum((t * z for t, z in zip(theta, desk.z0, strict=True)), start=self.zero)
+        for a, t, one, other, q, m in zip(slopes, theta, low, high, bends, self.middle.z, strict=True):
+            line = (a, t, one, other)
+            offset += least_line(*line, self.zero) if q.is_zero() else least_curve(*line, q, m, self.zero)
         h = desk.combine(theta)
         kept, in_box = self.boxed(h, offset, float(proofs.box_step[cut]))
         if not offset.is_finite() or not in_box.is_finite():
@@ -102,11 +107,20 @@ class AuditedTree:
         if length.is_zero() and in_box > 0:
             return reach, desk.ball(math.inf), False
         away = away.max(in_box / length) if length > 0 else away
-        if self.pooled:
+        if self.pooled or self.curve:
             self.middle = recentered(desk, self.middle, theta, offset)
         if reach.is_finite() and away < reach:
             self.cap(h, kept, offset, in_box, length, reach, low, high)
         return reach, away, any(one > other for one, other in zip(low, high, strict=True))
+
+    def bent(self, theta: Balls, rho: float, reach: Ball) -> tuple[Balls, Balls, Ball]:
+        """θ around the center of the ball, q, and what the curve costs."""
+        if self.curve is None or rho == 0:
+            return theta, [self.zero] * len(theta), self.zero
+        factor = self.desk.ball(rho)
+        bends = [factor * square for square in self.curve.squares]
+        moved = [t - 2 * q * m for t, q, m in zip(theta, bends, self.middle.z, strict=True)]
+        return moved, bends, cost_of(self.desk, self.curve, factor, self.middle, reach)
 
     def theta(self, neurons: list[int], values: list[float]) -> Balls | None:
         """θ by neuron, or None if it may not be."""

@@ -12,6 +12,7 @@ from featavg.arrays import Array, Bools, Ints
 from featavg.errors import InputError
 from featavg.robustness.proof.arithmetic import TINY, U, norms_up
 from featavg.robustness.proof.cases import cases
+from featavg.robustness.proof.curves import curves_of, has_curve
 from featavg.robustness.proof.format import Floats, Problem, Proofs, well_formed
 from featavg.robustness.proof.frames import (
     Centers,
@@ -101,7 +102,9 @@ def _fill(problem: Problem, proofs: Proofs, wanted: Floats | None, trees: Trees,
     """Write the values of the chosen trees, level by level until they are as wanted."""
     scaled = scale_neurons(problem.neurons)
     regions = cases(problem, scaled, trees.pairs)
-    products = products_of(scaled) if regions.pools.value else no_products()
+    curved = has_curve(proofs)[trees.chosen].any()
+    products = products_of(scaled) if regions.pools.value or curved else no_products()
+    curves = curves_of(proofs, trees.chosen, scaled, products)
     low, high = _box(problem)
     left, chain = trees.chosen, levels(problem)[-1 if wanted is None else 0 :]
     cuts = np.diff(proofs.first_cut[proofs.first_node])
@@ -114,7 +117,7 @@ def _fill(problem: Problem, proofs: Proofs, wanted: Floats | None, trees: Trees,
             frame = level.frame(scaled) if frame is None else frame
             z, points, rows = _centers(problem, level, scaled, proofs, now)
             tasks, seen = Tasks(now, trees.case, rows), Points(z, points, low, high)
-            found = tree_values(frame, products, seen, regions, tasks, scaled.exponent, proofs, trees.deepest)
+            found = tree_values(frame, products, seen, regions, curves, tasks, scaled.exponent, proofs, trees.deepest)
             values[now] = np.maximum(values[now], found[now])
         left = left[:0] if wanted is None else left[~short | (values[left] < wanted[proofs.point[left]])]
         frame = frame if same else None
@@ -143,13 +146,14 @@ class Trees(NamedTuple):
 
 
 def _countable(problem: Problem, proofs: Proofs) -> Trees:
-    """Trees about a point and a rival that exist, well shaped and not too deep."""
+    """Trees about a point and a rival that exist, well shaped and not too deep, with a whole curve or none."""
     neurons, outputs = len(problem.neurons.biases), len(problem.neurons.constants)
     real = (proofs.point >= 0) & (proofs.point < len(problem.x))
     labels = problem.labels[np.where(real, proofs.point, 0)] if len(problem.x) else np.zeros_like(proofs.point)
     pairs, case = np.unique(np.stack([labels, proofs.rival], axis=1), axis=0, return_inverse=True)
     existing = np.array([rival in rivals(problem.decision, label, outputs) for label, rival in pairs.tolist()], bool)
     real &= existing[case] if len(pairs) else False
+    real &= np.isin(has_curve(proofs), (0, neurons))
     deep = depths(proofs, neurons)
     chosen = np.flatnonzero(real & (deep >= 0) & ((deep + 1) * neurons <= MOST_FLOATS))
     # Pairs that do not exist must not be looked up.

@@ -20,6 +20,7 @@ class Desk(NamedTuple):
     slack: Floats  # (neuron,)  at least |z0 − center|
     slope: Floats  # (neuron,)  a, the coefficients of G
     spread: Floats  # (neuron,)  by how much a may differ from the true coefficient
+    bend: Floats  # (neuron,)  q of the curve
     theta: Floats  # (neuron,)
     support: Ints  # (neuron,)  where θ is not 0
     seen: Floats  # (neuron,)  Gθ, where the frame has a Gram matrix
@@ -49,6 +50,7 @@ class Halfspace(NamedTuple):
 def new_desk(neurons: int, coordinates: int, box: int) -> Desk:
     """Scratch arrays for that many neurons and coordinates; `box` is 0 where there is none."""
     return Desk(
+        np.zeros(neurons),
         np.zeros(neurons),
         np.zeros(neurons),
         np.zeros(neurons),

@@ -1,6 +1,6 @@
 """Brackets on disk: one npz file of plain arrays, which no reader can be made to execute or to be swamped by.
 
-Version 1. All arrays are little-endian, in C order; text is UTF-8 in an array of bytes.
+Version 2. All arrays are little-endian, in C order; text is UTF-8 in an array of bytes.
 
     about                                   JSON: format, version, decision, norm, statuses, reasons, flags, digest
     weights biases outputs constants        the network, float64: (neuron, axis), (neuron,), (output, neuron), (output,)
@@ -37,7 +37,7 @@ from featavg.robustness.proof.certificates import Branch, Certificate, Leaf, Rat
 from featavg.robustness.proof.checker import require_sound
 from featavg.robustness.proof.format import TYPES, Decision, Floats, Neurons, Problem, Proofs, well_formed
 
-FORMAT, VERSION = "featavg radius bracket", 1
+FORMAT, VERSION = "featavg radius bracket", 2
 # What a file may unpack to, by default.
 MOST_BYTES = 2**31
 OPTIONAL = ("low", "high", "target")

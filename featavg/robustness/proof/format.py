@@ -59,13 +59,16 @@ class Proofs(NamedTuple):
 
     A node says (depth, neuron, threshold, side): z_neuron <= threshold for side -1, >= threshold for side +1; a root
     has depth 0, neuron -1, threshold 0 and side 0. Siblings share neuron and threshold and have opposite sides.
-    A cut says (reach R, mix, θ, box_step); what `mix` means is said in `regions.py`, what a cut proves in `tree.py`.
+    A cut says (reach R, mix, θ, box_step, bend); what `mix` means is said in `regions.py`, what a cut proves in
+    `tree.py`, what bend ρ and the tree's curve s mean in `curves.py`. A tree has a number s per neuron, or no curve.
     θ is sparse: cut i has the entries theta_start[i] ... theta_start[i + 1] of `theta_neuron` (increasing) and `theta`.
     """
 
     point: NDArray[np.int64]  # (tree,)
     rival: NDArray[np.int64]  # (tree,)
     first_node: NDArray[np.int64]  # (tree + 1,)
+    curve_start: NDArray[np.int64]  # (tree + 1,)
+    curve: NDArray[np.float64]  # flat
     depth: NDArray[np.int32]  # (node,)
     neuron: NDArray[np.int32]  # (node,)
     side: NDArray[np.int8]  # (node,)
@@ -73,6 +76,7 @@ class Proofs(NamedTuple):
     first_cut: NDArray[np.int64]  # (node + 1,)
     reach: NDArray[np.float64]  # (cut,)
     box_step: NDArray[np.float64]  # (cut,)
+    bend: NDArray[np.float64]  # (cut,)
     mix_start: NDArray[np.int64]  # (cut + 1,)
     mix: NDArray[np.float64]  # flat
     theta_start: NDArray[np.int64]  # (cut + 1,)
@@ -85,6 +89,8 @@ TYPES: dict[str, type[np.generic]] = {
     "point": np.int64,
     "rival": np.int64,
     "first_node": np.int64,
+    "curve_start": np.int64,
+    "curve": np.float64,
     "depth": np.int32,
     "neuron": np.int32,
     "side": np.int8,
@@ -92,13 +98,14 @@ TYPES: dict[str, type[np.generic]] = {
     "first_cut": np.int64,
     "reach": np.float64,
     "box_step": np.float64,
+    "bend": np.float64,
     "mix_start": np.int64,
     "mix": np.float64,
     "theta_start": np.int64,
     "theta_neuron": np.int32,
     "theta": np.float64,
 }
-STARTS = ("first_node", "first_cut", "mix_start", "theta_start")
+STARTS = ("first_node", "curve_start", "first_cut", "mix_start", "theta_start")
 
 
 def no_proofs() -> Proofs:
@@ -139,6 +146,8 @@ def take(proofs: Proofs, trees: Ints) -> Proofs:
         proofs.point[trees],
         proofs.rival[trees],
         _starts(proofs.first_node, trees),
+        _starts(proofs.curve_start, trees),
+        proofs.curve[_ranges(proofs.curve_start, trees)],
         proofs.depth[node],
         proofs.neuron[node],
         proofs.side[node],
@@ -146,6 +155,7 @@ def take(proofs: Proofs, trees: Ints) -> Proofs:
         _starts(proofs.first_cut, node),
         proofs.reach[cut],
         proofs.box_step[cut],
+        proofs.bend[cut],
         _starts(proofs.mix_start, cut),
         proofs.mix[mix],
         _starts(proofs.theta_start, cut),
@@ -162,6 +172,7 @@ def well_formed(proofs: Proofs) -> bool:
             return False
     nested = (
         (proofs.first_node, len(proofs.point), len(proofs.depth)),
+        (proofs.curve_start, len(proofs.point), len(proofs.curve)),
         (proofs.first_cut, len(proofs.depth), len(proofs.reach)),
         (proofs.mix_start, len(proofs.reach), len(proofs.mix)),
         (proofs.theta_start, len(proofs.reach), len(proofs.theta)),
@@ -172,6 +183,7 @@ def well_formed(proofs: Proofs) -> bool:
         (proofs.depth, proofs.side),
         (proofs.depth, proofs.threshold),
         (proofs.reach, proofs.box_step),
+        (proofs.reach, proofs.bend),
         (proofs.theta, proofs.theta_neuron),
     )
     return all(len(a) == len(b) for a, b in same) and all(_covers(*each) for each in nested)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from featavg.arrays import Ints
+from featavg.arrays import Array, Ints
 from featavg.robustness.proof.arithmetic import (
+    TINY,
     U,
     clear,
     difference_down,
@@ -74,8 +75,41 @@ def relaxation_offset(slope: float, theta: float, low: float, high: float) -> fl
 
 
 @borrowing
-def halfspace_offset(constant: float, low: Floats, high: Floats, desk: Desk) -> float:
+def bent_offset(slope: float, theta: float, bend: float, middle: float, low: float, high: float) -> float:
+    """κ <= a ReLU(z) − θz + q(z − m)² for all z in [low, high] and all a >= slope: a parabola on either side of 0."""
+    if high <= 0.0:
+        return parabola_down(-theta, bend, middle, low, high)
+    steeper = difference_down(slope, theta)
+    if low >= 0.0:
+        return parabola_down(steeper, bend, middle, low, high)
+    return min(parabola_down(-theta, bend, middle, low, 0.0), parabola_down(steeper, bend, middle, 0.0, high))
+
+
+@borrowing
+def parabola_down(slope: float, bend: float, middle: float, low: float, high: float) -> float:
+    """At most the least of f(z) = slope·z + q(z − m)² over [low, high]: f is above its tangent at any z*.
+
+    f(z) >= f(z*) + f'(z*)(z − z*); z* near the lowest point leaves almost nothing of the second term.
+    """
+    at = min(max(middle - 0.5 * slope / bend, low), high)
+    away = at - middle
+    least = max(0.0, down(abs(away)))
+    value = down(product_down(slope, at) + product_down(bend, max(0.0, down(least * least))))
+    turn = 2.0 * bend * away
+    doubt = 8.0 * U * (abs(slope) + abs(turn)) + 8.0 * TINY
+    tilt = 0.0
+    if low < at:
+        tilt = product_down(up(slope + turn + doubt), down(low - at))
+    if at < high:
+        tilt = min(tilt, product_down(down(slope + turn - doubt), up(high - at)))
+    return down(value + min(tilt, 0.0))
+
+
+@borrowing
+def halfspace_offset(constant: float, low: Floats, high: Floats, middle: Array, desk: Desk) -> float:
     """β <= c + θ·z0 + Σ κ_j, where c >= constant: then 0 >= G >= ⟨Wᵀθ,δ⟩ + β.
+
+    κ_j is that of the line, or of the curve around `middle` where it bends; c has paid for that.
 
     Summed in double-double. With n terms of total size S the sum is within 2·gamma(n)²·S of the exact one, and z0 is
     known within `center_error`. An infinite or undefined sum proves nothing: −∞.
@@ -94,7 +128,10 @@ def halfspace_offset(constant: float, low: Floats, high: Floats, desk: Desk) -> 
             unknown += abs(theta) * desk.center_error[j]
         elif slope == 0.0:
             continue
-        offset = relaxation_offset(slope, theta, low[j], high[j])
+        if desk.bend[j] > 0.0:
+            offset = bent_offset(slope, theta, desk.bend[j], middle[j], low[j], high[j])
+        else:
+            offset = relaxation_offset(slope, theta, low[j], high[j])
         if offset != 0.0:
             total, f = two_sum(total, offset)
             rest += f

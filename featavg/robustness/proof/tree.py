@@ -5,8 +5,9 @@ since the cuts speak of all points within their reaches; nor closer than that mi
 prefix of the cuts counts, so a later cut never costs anything. Cut by cut:
 
 1. intervals ← inherited ∩ branch ∩ what ball and box allow (`within_reach`, `on_side`, `within_box`);
-2. G from `mix` (`mixed`), 3. β from θ (`halfspace_offset`), 4. h and the box (`halfspace_of`),
-5. the distance, 6. for summed probabilities the ball of ℓ2 that holds the cap (`lifted`), 7. the cap (`cap`).
+2. G from `mix` (`mixed`), and what its curve costs (`price`), 3. β from θ (`halfspace_offset`), 4. h and the box
+(`halfspace_of`), 5. the distance, 6. the cap (`cap`), 7. for summed probabilities and curves the ball of ℓ2 that holds
+the cap (`lifted`).
 
 R = ∞ is allowed, and proves something only where every a_j is known exactly (λ = 1 and no difference was rounded).
 """
@@ -19,10 +20,11 @@ from typing import NamedTuple
 import numpy as np
 
 from featavg.arrays import Ints
-from featavg.robustness.proof.arithmetic import TINY, U, difference_down, up
+from featavg.robustness.proof.arithmetic import TINY, U, clear, difference_down, down, up
 from featavg.robustness.proof.caps import cap, within_box
 from featavg.robustness.proof.cases import Cases
-from featavg.robustness.proof.compiled import borrowing, by_mark, kernel
+from featavg.robustness.proof.compiled import borrowing, kernel
+from featavg.robustness.proof.curves import Curves, price
 from featavg.robustness.proof.desk import Desk, Halfspace, new_desk
 from featavg.robustness.proof.format import Floats, Proofs
 from featavg.robustness.proof.frames import Centers, Frame
@@ -75,6 +77,7 @@ def tree_values(
     products: Products,
     points: Points,
     cases: Cases,
+    curves: Curves,
     tasks: Tasks,
     exponent: Ints,
     proofs: Proofs,
@@ -98,7 +101,7 @@ def tree_values(
         case = tasks.case[tree]
         if not cases.valid[case] or not _approach(points, tasks.row[tree], desk):
             continue
-        least = np.inf
+        least, curve = np.inf, curves.of[tree]
         last = proofs.first_node[tree + 1]
         for node in range(proofs.first_node[tree], last):
             depth = proofs.depth[node]
@@ -109,7 +112,7 @@ def tree_values(
                 _descend(stack, depth, proofs.neuron[node], threshold, proofs.side[node])
             for cut in range(proofs.first_cut[node], proofs.first_cut[node + 1]):
                 is_open = stack.proved[depth] < stack.reach[depth]
-                if is_open and not _apply(frame, products, cases, case, proofs, cut, depth, desk, stack):
+                if is_open and not _apply(frame, products, cases, case, curves, curve, proofs, cut, depth, desk, stack):
                     least = 0.0
             if node + 1 == last or proofs.depth[node + 1] <= depth:
                 least = min(least, stack.proved[depth])
@@ -169,6 +172,8 @@ def _apply(
     products: Products,
     cases: Cases,
     case: int,
+    curves: Curves,
+    curve: int,
     proofs: Proofs,
     cut: int,
     depth: int,
@@ -194,32 +199,25 @@ def _apply(
     mix = proofs.mix[proofs.mix_start[cut] : proofs.mix_start[cut + 1]]
     ball = Ball(stack.middle[depth], stack.doubt[depth], _radius(frame, desk, reach, stack.lift[depth]))
     valid, constant = mixed(cases, case, mix, ball, products, low, high, desk)
-    if not valid:
+    if not valid or not 0.0 <= proofs.bend[cut] < np.inf:
         return False
+    clear(desk.bend)
+    if curve >= 0 and proofs.bend[cut] > 0.0:
+        # G is divided by a power of two here.
+        bend = math.ldexp(proofs.bend[cut], int(-cases.exponent[case]))
+        constant = down(constant - price(curves.root[curve], curves.most[curve], bend, ball, desk))
     # h is divided by a power of two here, so that t, which turns h into a distance in ℓ2, is multiplied.
     step = math.ldexp(proofs.box_step[cut], int(cases.exponent[case]) if frame.euclidean else 0)
-    halfspace = halfspace_of(frame, desk, halfspace_offset(constant, low, high, desk), step)
+    halfspace = halfspace_of(frame, desk, halfspace_offset(constant, low, high, ball.z, desk), step)
     stack.away[depth] = max(stack.away[depth], distance(halfspace))
     stack.proved[depth] = max(stack.proved[depth], min(reach, stack.away[depth]))
     if stack.proved[depth] < reach:
         cap(frame, desk, halfspace, reach, low, high)
         if nowhere(low, high):
             stack.proved[depth] = reach
-        else:
-            _recentered(cases, products, desk, halfspace, depth, stack)
+        elif cases.pools.value or curve >= 0:
+            _recenter(frame, products, desk, halfspace, depth, stack)
     return True
-
-
-def _left_alone(cases: Cases, products: Products, desk: Desk, halfspace: Halfspace, depth: int, stack: Stack) -> None:
-    return None
-
-
-def _moved(cases: Cases, products: Products, desk: Desk, halfspace: Halfspace, depth: int, stack: Stack) -> None:
-    _recenter(products, desk, halfspace, depth, stack)
-
-
-# Only summed probabilities need the ball.
-_recentered = by_mark(0, "pools", _left_alone, _moved)
 
 
 @borrowing
@@ -232,13 +230,14 @@ def _radius(frame: Frame, desk: Desk, reach: float, lift: float) -> float:
 
 
 @borrowing
-def _recenter(products: Products, desk: Desk, halfspace: Halfspace, depth: int, stack: Stack) -> None:
+def _recenter(frame: Frame, products: Products, desk: Desk, halfspace: Halfspace, depth: int, stack: Stack) -> None:
     """The ball around −s h that holds what the half-space leaves (`lifted`), if it is smaller than the one known."""
     count = halfspace.terms
     if count == 0 or not halfspace.offset > 0.0:
         return
     weight = weighted(desk.theta, products.size, desk.support, count)
-    look(products.gram, desk.theta, desk.support, count, desk.seen)
+    if not len(frame.gram):
+        look(products.gram, desk.theta, desk.support, count, desk.seen)
     length = gram_length(products.share, desk.theta, desk.seen, desk.support, count, weight)
     step, lift = lifted(halfspace.offset, length)
     if not lift > stack.lift[depth]:

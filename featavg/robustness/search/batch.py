@@ -62,6 +62,8 @@ class Desk(NamedTuple):
     mix: Array  # (output,)
     average: Array  # (neuron,)
     slack: Array  # (neuron,)
+    curve: Array  # (neuron,)  v of the place at work
+    curved: Ints  # (1,)  how many neurons it has: 0 for none
 
 
 @entry
@@ -101,6 +103,7 @@ def place_of(space: Space, points: Points, pairs: Pairs, point: int, pair: int, 
         points.low[point],
         points.high[point],
         space.euclidean,
+        desk.curve[: desk.curved[0]],
         desk.pools,
         outputs,
         levels,

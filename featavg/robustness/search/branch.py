@@ -27,7 +27,7 @@ class Stack(NamedTuple):
     floor: Array
     ceiling: Array
     guess: Array
-    bound: Array  # (level, 2)
+    bound: Array  # (level, 3)
     middle: Array  # (level, neuron)
     depth: Ints  # (level,)
     neuron: Ints
@@ -56,7 +56,7 @@ def stack_for(levels: int, neurons: int) -> Stack:
     lines: list[Any] = [np.zeros((levels, neurons)) for _ in range(5)]
     marks: list[Any] = [np.zeros(levels, dtype=np.int64) for _ in range(3)]
     ends: list[Any] = [np.zeros(levels), np.zeros(1, dtype=np.int64), np.array([np.inf])]
-    parts: list[Any] = [*lines, np.zeros((levels, 2)), np.zeros((levels, neurons)), *marks, *ends]
+    parts: list[Any] = [*lines, np.zeros((levels, 3)), np.zeros((levels, neurons)), *marks, *ends]
     return Stack(*parts)
 
 

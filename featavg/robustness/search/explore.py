@@ -7,12 +7,15 @@ from typing import NamedTuple
 import numpy as np
 
 from featavg.arrays import Array
-from featavg.robustness.proof.compiled import borrowing, by_mark, entry, inlined
+from featavg.robustness.proof.compiled import NONE, borrowing, by_mark, entry, inlined
 from featavg.robustness.search.caps import within_ball
+from featavg.robustness.search.curves import bend, bend_again
 from featavg.robustness.search.norms import capped, enclosed, lowest, most_promising, nearest
 from featavg.robustness.search.places import (
     BETA,
     DISTANCE,
+    LENGTH,
+    RHO,
     Axes,
     Bench,
     Incumbent,
@@ -30,14 +33,18 @@ from featavg.robustness.search.tangents import linearise, loosest_neuron
 from featavg.robustness.search.tape import NODES, Tape, Units, write_cut
 from featavg.robustness.search.walk import walk
 
-ROUNDS = 20
+ROUNDS = 40
 # A tangent is taken where the one before led, so the first ones gain little.
 LEAST_TURNS = 2
+# The curves of the first nodes need some turns to find how much to bend.
+ROOT_TURNS, ROOTS = 6, 3
 # A walk is dear: only the first nodes, and every so many later, look for a nearer point.
 EARLY = 32
 MOST_CUTS = ROUNDS + 2
-# A node is tightened again as long as its bound gains this share of what is missing.
-WORTHWHILE = 0.05
+# A node is tightened again as long as its bound gains this share of what is missing; curves gain more later.
+WORTHWHILE, WORTHWHILE_BENT = 0.05, 0.003
+# Every so many levels of the tree chords are compared with curves.
+LEVELS = 4
 # How exact a relaxation in ℓ∞ is solved, as a share of what is missing.
 ROUGH = 0.02
 CLOSED, STUCK = -1, -2
@@ -67,7 +74,9 @@ def recenter(space: Space, place: Place, node: Node, solution: Solution, axes: A
     if place.low.size == 0:
         lift = solution.numbers[DISTANCE] ** 2
         if node.bound[1] < lift < np.inf:
-            copy(solution.z, node.middle)
+            step = solution.numbers[BETA] / solution.numbers[LENGTH] ** 2
+            for j in range(node.middle.size):
+                node.middle[j] = place.start[j] + step * (solution.z[j] - place.start[j])
             node.bound[1] = lift
         return
     beta, square = solution.numbers[BETA], dot(axes.normal, axes.normal)
@@ -87,20 +96,13 @@ def ball_radius(place: Place, node: Node, reach: float) -> float:
     return np.sqrt(max(square - node.bound[1], 0.0))
 
 
-def _as_it_is(place: Place, node: Node, reach: float, low: Array, high: Array) -> None:
-    return None
+def _bent(place: Place, node: Node, reach: float, low: Array, high: Array, relaxed: Relaxed) -> None:
+    if node.bound[RHO] > 0.0:
+        bend(place, node, ball_radius(place, node, reach) ** 2, low, high, relaxed)
 
 
-def _linearised(place: Place, node: Node, reach: float, low: Array, high: Array) -> None:
+def _linearised(place: Place, node: Node, reach: float, low: Array, high: Array, relaxed: Relaxed) -> None:
     linearise(place, node.guess, node.middle, ball_radius(place, node, reach), low, high)
-
-
-def _without_ball(space: Space, place: Place, node: Node, solution: Solution, axes: Axes) -> None:
-    return None
-
-
-def _recentered(space: Space, place: Place, node: Node, solution: Solution, axes: Axes) -> None:
-    recenter(space, place, node, solution, axes)
 
 
 def _polished(space: Space, place: Place, node: Node, incumbent: Incumbent, bench: Bench) -> None:
@@ -128,9 +130,8 @@ def _interval_to_split(
     return neuron if neuron >= 0 else STUCK
 
 
-# Summed probabilities need a row that is a tangent, and a ball in which it holds.
-linearised = by_mark(0, "pools", _as_it_is, _linearised)
-recentered = by_mark(1, "pools", _without_ball, _recentered)
+# Summed probabilities need a row that is a tangent, others may have curves for chords; both hold in a ball.
+linearised = by_mark(0, "pools", _bent, _linearised)
 # A better incumbent, from where the relaxation ended.
 improved = by_mark(1, "pools", _polished, _walked)
 # The neuron to branch on, with the threshold on the bench; STUCK if there is none.
@@ -145,25 +146,38 @@ def explore(
     relaxed, solution, low, high = bench.relaxed, bench.solution, node.low, node.high
     copy(node.floor, relaxed.floor)
     copy(node.ceiling, relaxed.ceiling)
-    chorded, pooled = True, place.pools.value
+    chorded, pooled, rho, near = True, place.pools.value, node.bound[RHO], 0.0
+    bent, early = rho > 0.0, tape.used[NODES] <= ROOTS
+    compares = bent and not early and tape.depth[tape.used[NODES] - 1] % LEVELS == 0
+    if compares:
+        # Chords first: deep in the tree they may be better than curves, and stay so.
+        node.bound[RHO] = 0.0
     for turn in range(MOST_CUTS):
         reach = reach_of(aim, incumbent)
         if turn == 0 and low.size > 0 and low[0] == -np.inf:
             enclosed(space, place, reach, bench.axes, low, high)
         within_ball(space, place, reach, low, high)
         chords(low, high, relaxed)
-        linearised(place, node, reach, low, high)
+        linearised(place, node, reach, low, high, relaxed)
         nearest(space, place, relaxed, node.guess, reach, ROUGH, bench, solution)
         away = solution.numbers[DISTANCE] > 0.0
         if not away:
             lowest(space, place, relaxed, reach, bench, solution)
+            if place.curve.size > 0:
+                lower_still(space, place, relaxed, node.guess, reach, bench, solution)
         write_cut(tape, place, relaxed, solution, reach, units)
         gain = solution.numbers[DISTANCE] - node.bound[0]
         node.bound[0] = max(node.bound[0], solution.numbers[DISTANCE])
         if gain > 0.0 or not pooled:
             copy(solution.z, node.guess)
-        if away:
-            recentered(space, place, node, solution, bench.axes)
+        if turn == 0 and compares:
+            node.bound[RHO], near = rho, solution.numbers[DISTANCE]
+        elif turn == 1 and compares and near > max(0.0, solution.numbers[DISTANCE]):
+            node.bound[RHO] = 0.0
+        elif relaxed.cost[1] > 0.0:
+            bend_again(place, node, ball_radius(place, node, reach) ** 2, relaxed, solution)
+        if away and (pooled or place.curve.size > 0):
+            recenter(space, place, node, solution, bench.axes)
         if node.bound[0] >= reach or capped(space, place, solution, reach, bench.axes, low, high):
             return CLOSED
         if aim.polishes and (turn == 0 or not chorded) and (not pooled or is_early(tape)):
@@ -174,9 +188,27 @@ def explore(
         before, chorded = chorded, pooled or has_chord(place, low, high)
         if not chorded and not before:
             return STUCK
-        if chorded and (turn >= ROUNDS or (gain < WORTHWHILE * missing and turn >= LEAST_TURNS * pooled)):
+        least = ROOT_TURNS if bent and early else LEAST_TURNS if pooled or bent else NONE
+        worth = WORTHWHILE_BENT if node.bound[RHO] > 0.0 else WORTHWHILE
+        if chorded and (turn >= ROUNDS or (gain < worth * missing and turn >= least)):
             break
     return branch_of(space, place, node, relaxed, solution, reach, bench)
+
+
+@borrowing
+def lower_still(
+    space: Space, place: Place, relaxed: Relaxed, guess: Array, reach: float, bench: Bench, solution: Solution
+) -> None:
+    """From the best piece to a mixture of pieces: the nearest point where the row is below half its least value."""
+    shift = 0.5 * (reach * solution.numbers[LENGTH] - solution.numbers[BETA])
+    if not 0.0 < shift < np.inf:
+        return
+    relaxed.cost[0] -= shift
+    nearest(space, place, relaxed, guess, reach, ROUGH, bench, solution)
+    relaxed.cost[0] += shift
+    solution.numbers[BETA] -= shift * solution.mix[0]
+    if solution.numbers[LENGTH] > 0.0:
+        solution.numbers[DISTANCE] = solution.numbers[BETA] / solution.numbers[LENGTH]
 
 
 @borrowing

@@ -24,7 +24,10 @@ from featavg.robustness.search.task import Task
 FIRST_TRY = 200
 FLATTEST, USUAL, STEEPEST = 3.0, 15.0, 60.0
 HIGHEST_STEP = 1.25
+# Of the time that is left: what the incumbent is given at first where outputs are summed probabilities.
 MOST_OF_IT = 0.85
+# From a rung as high as this share of the incumbent the next one is the incumbent itself.
+NEARLY = 0.98
 
 
 def decide(task: Task, point: int, incumbent: Incumbent, gap: float, clock: Clock) -> tuple[float, Proofs, str]:
@@ -48,6 +51,7 @@ def climb(task: Task, point: int, incumbent: Incumbent, gap: float, clock: Clock
     """Lower bound (in the units of the point), its proof, and why it ended, if before the bracket was closed."""
     best, proofs = 0.0, no_proofs()
     proved: list[tuple[float, float]] = []  # radius and seconds of rungs
+    lost = 0.0  # seconds of the longest tree at the incumbent that was not finished
     rung = Rung(np.inf, FIRST_TRY, 0.3 * clock.left())
     if incumbent.radius[0] == np.inf:
         rung = Rung(horizon(task, point), clock.budget.nodes, np.inf)
@@ -69,7 +73,9 @@ def climb(task: Task, point: int, incumbent: Incumbent, gap: float, clock: Clock
             return best, proofs, "rounding stops the search at a leaf"
         if forest.whole:
             proved.append((forest.lower, time.process_time() - began))
-        rung = next_rung(proved, rung, forest.whole, incumbent.radius[0], clock)
+        elif rung.reach == np.inf:
+            lost = max(lost, time.process_time() - began)
+        rung = next_rung(proved, rung, forest.whole, incumbent.radius[0], lost, clock)
 
 
 def climb_at_last(task: Task, point: int, incumbent: Incumbent, gap: float, clock: Clock) -> tuple[float, Proofs, str]:
@@ -93,19 +99,26 @@ def horizon(task: Task, point: int) -> float:
     return min(far, float(farthest) * (1.0 + 1e-9)) if len(room) else far
 
 
-def next_rung(proved: list[tuple[float, float]], last: Rung, whole: bool, incumbent: float, clock: Clock) -> Rung:
-    """Down until a short tree suffices, then up by as much as should take a third of the time left."""
+def next_rung(
+    proved: list[tuple[float, float]], last: Rung, whole: bool, incumbent: float, lost: float, clock: Clock
+) -> Rung:
+    """Down until a short tree suffices, then up by as much as should take a third of the time left.
+
+    Half of the way to the incumbent at most, unless the last two rungs say that it can be reached.
+    """
     tried, unlimited = min(last.reach, incumbent), clock.budget.nodes
     if not proved:
         return Rung(0.8 * tried, FIRST_TRY, 0.15 * clock.left())
     radius, seconds = proved[-1]
     left, power = clock.left(), growth(proved)
-    if not whole and tried < incumbent:
+    if not whole:
         return Rung(math.sqrt(radius * tried), unlimited, 0.5 * left)
-    if whole and (incumbent / radius) ** power * seconds < 0.5 * left:
+    reachable = (incumbent / radius) ** power * seconds < 0.5 * left
+    if radius > NEARLY * incumbent or (len(proved) > 1 and reachable and 0.5 * left > lost):
         return Rung(np.inf, unlimited, 0.6 * left)
     factor = (max(left, 0.0) / 3.0 / max(seconds, 1e-6)) ** (1.0 / power)  # the time may have run out meanwhile
-    return Rung(min(radius * min(max(factor, 1.002), HIGHEST_STEP), incumbent), unlimited, 0.6 * left)
+    most = min(HIGHEST_STEP, math.sqrt(incumbent / radius))
+    return Rung(radius * min(max(factor, 1.002), most), unlimited, 0.5 * left)
 
 
 def growth(proved: list[tuple[float, float]]) -> float:

@@ -26,9 +26,19 @@ ROUNDING = 1e-15
 
 @borrowing
 def least_distance(
-    space: Space, place: Place, relaxed: Relaxed, guess: Array, reach: float, pieces: Pieces, solution: Solution
+    space: Space,
+    place: Place,
+    relaxed: Relaxed,
+    guess: Array,
+    reach: float,
+    share: float,
+    pieces: Pieces,
+    solution: Solution,
 ) -> None:
-    """Solve until no piece is violated or the distance passes `reach`; the first piece is the one at `guess`."""
+    """Solve until no piece is violated or the distance passes `reach`; the first piece is the one at `guess`.
+
+    Curves have pieces without end: then until a step gains less than a share of what is missing.
+    """
     z = solution.z
     copy(place.start, z)
     solution.numbers[:] = 0.0
@@ -50,9 +60,10 @@ def least_distance(
         following = absorb(space, pieces, count, excess, reach, z)
         if following < 0:
             break
-        count = following
+        count, before = following, solution.numbers[DISTANCE]
         measure(pieces, count, solution)
-        if solution.numbers[DISTANCE] >= reach:
+        now = solution.numbers[DISTANCE]
+        if now >= reach or (relaxed.cost[1] > 0.0 and now - before < share * (reach - now)):
             break
     total(pieces, count, solution)
 

@@ -24,7 +24,7 @@ def _nearest(
     bench: Bench,
     solution: Solution,
 ) -> None:
-    least_distance(space, place, relaxed, guess, reach, bench.pieces, solution)
+    least_distance(space, place, relaxed, guess, reach, share, bench.pieces, solution)
 
 
 def _nearest_in_box(
@@ -84,7 +84,7 @@ def _most_promising_in_box(
     return best_in_cube(space, place, node, relaxed, solution, reach, axes)
 
 
-# The nearest point of a relaxation, as far as `reach`; in ℓ∞ exact up to a share of what is missing to it.
+# The nearest point of a relaxation, as far as `reach`; in ℓ∞ and of curves up to a share of what is missing to it.
 nearest = by_mark(0, "box", _nearest, _nearest_in_box)
 # Where the relaxation holds the point itself: the piece with the largest minimum within reach.
 lowest = by_mark(0, "box", _lowest, _lowest_in_box)

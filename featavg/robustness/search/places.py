@@ -36,6 +36,7 @@ class Place(NamedTuple):
     low: Floats  # (axis,)  <= 0
     high: Floats  # (axis,)  >= 0
     euclidean: bool
+    curve: Array  # (neuron,)  v, or empty without a curve
     pools: Mark  # present for summed probabilities
     # These are for them, else empty; then the one row is a tangent, written anew wherever it is needed.
     outputs: Array  # (output, neuron)
@@ -56,6 +57,13 @@ class Relaxed(NamedTuple):
     convex: Bools  # (neuron,)
     floor: Array  # (neuron,)  z >= floor is required, by the branches that led here
     ceiling: Array  # (neuron,)  z <= ceiling
+    bend: Array  # (neuron,)  q of the curve, 0 for a chord; the next ones are for q > 0
+    middle: Array  # (neuron,)  m
+    left: Array  # (neuron,)  contacts of the bridge, whose line is a·(slope·z + lift)
+    right: Array  # (neuron,)
+    least: Array  # (neuron,)  the interval
+    most: Array  # (neuron,)
+    cost: Array  # (2,)  what all curves cost, and their ρ
 
 
 class Pieces(NamedTuple):
@@ -90,6 +98,8 @@ class Solution(NamedTuple):
 
 
 BETA, LENGTH, DISTANCE = 0, 1, 2
+# Positions in the bound of a node.
+NEAREST, LIFT, RHO = 0, 1, 2
 # How many patterns an incumbent remembers.
 TRIED = 512
 
@@ -112,8 +122,8 @@ class Node(NamedTuple):
     floor: Array  # (neuron,)  what the branches on the path demand
     ceiling: Array  # (neuron,)
     guess: Array  # (neuron,)  where the parent's relaxation ended
-    bound: Array  # (2,)  best distance along the path; what the square of the ball's radius is less than the reach's
-    middle: Array  # (neuron,)  of the ball of ℓ2 that holds the rest, for summed probabilities
+    bound: Array  # (3,)  best distance along the path; what the square of the ball's radius is less than the reach's; ρ
+    middle: Array  # (neuron,)  of the ball of ℓ2 that holds the rest, for summed probabilities and curves
 
 
 class Axes(NamedTuple):
@@ -188,7 +198,9 @@ def bench_for(neurons: int, axes: int, rows: int, boxed: bool) -> Bench:
 
     def relaxed() -> Relaxed:
         free = np.full(neurons, np.inf)
-        return Relaxed(np.zeros(neurons), np.zeros(neurons), np.zeros(neurons, dtype=np.bool_), -free, free)
+        lines: list[Any] = [np.zeros(neurons) for _ in range(8)]
+        parts: list[Any] = [*lines[:2], np.zeros(neurons, dtype=np.bool_), -free, free, *lines[2:], np.zeros(2)]
+        return Relaxed(*parts)
 
     return Bench(
         pieces_for(neurons, axes, rows), axes_for(bound), solution(), relaxed(), solution(), relaxed(), np.zeros(1),

@@ -17,9 +17,10 @@ SATISFIED = 1e-13
 @borrowing
 def chords(low: Array, high: Array, relaxed: Relaxed) -> None:
     """slope = high/(high − low), lift = −low·slope of the neurons between; 1, 0 of those on and 0, 0 of those off."""
+    relaxed.cost[0] = relaxed.cost[1] = 0.0
     for j in range(low.size):
         relaxed.convex[j] = low[j] < 0.0 < high[j]
-        relaxed.lift[j] = 0.0
+        relaxed.lift[j] = relaxed.bend[j] = 0.0
         if relaxed.convex[j]:
             relaxed.slope[j] = high[j] / (high[j] - low[j])
             relaxed.lift[j] = -low[j] * relaxed.slope[j]
@@ -38,16 +39,31 @@ def fixed_pattern(z: Array, low: Array, high: Array, relaxed: Relaxed) -> None:
 
 
 @borrowing
+def tangent(relaxed: Relaxed, j: int, a: float, at: float) -> tuple[float, float]:
+    """Slope and constant of the envelope's tangent at a pre-activation, or at the end of the interval next to it."""
+    at = min(max(at, relaxed.least[j]), relaxed.most[j])
+    if relaxed.left[j] < at < relaxed.right[j]:
+        return a * relaxed.slope[j], a * relaxed.lift[j]
+    q, middle = relaxed.bend[j], relaxed.middle[j]
+    slope = 2.0 * q * (at - middle)
+    return slope if at <= relaxed.left[j] else slope + a, q * (middle - at) * (middle + at)
+
+
+@borrowing
 def write_piece(
     row: Array, constant: float, relaxed: Relaxed, pattern: Array, z: Array, theta: Array
 ) -> tuple[float, float]:
     """θ of a row's linear piece where the convex neurons are on as in `pattern`; its constant, and its value at z."""
     value = 0.0
+    constant -= relaxed.cost[0]
     slope, lift, convex = relaxed.slope, relaxed.lift, relaxed.convex
     for j in range(row.size):
         a = row[j]
         if a > 0.0 and convex[j]:
             theta[j] = a if pattern[j] > 0.0 else 0.0
+        elif relaxed.bend[j] > 0.0:
+            theta[j], extra = tangent(relaxed, j, a, pattern[j])
+            constant += extra
         else:
             theta[j] = a * slope[j]
             if a < 0.0:

@@ -14,6 +14,7 @@ def best_branch(space: Space, place: Place, node: Node, relaxed: Relaxed, soluti
 
     In a child the chord of neuron j is gone, and θ_j is free up to 0 (off) or down from a_j (on); all other
     multipliers stay as they are. Gains are those of the distance β/‖h‖, or of β − reach·‖h‖ where that is 0.
+    With a curve κ = q m² at z = 0, from where on θ is free, or q(m² − z²) for the tangent at z.
     """
     chosen, most = -1, -1.0
     for j in range(place.start.size):
@@ -25,16 +26,31 @@ def best_branch(space: Space, place: Place, node: Node, relaxed: Relaxed, soluti
             above += solution.mix[i] * max(place.rows[i, j], 0.0)
         if below == 0.0:
             continue
-        base = solution.numbers[BETA] - below * relaxed.lift[j]
+        q, middle, theta, slope = solution.mix[0] * relaxed.bend[j], relaxed.middle[j], solution.theta[j], below + above
+        paid = below * relaxed.lift[j] if q == 0.0 else least_curve(slope, theta, q, middle, node.low[j], node.high[j])
+        free = solution.numbers[BETA] - paid
+        base = free + q * middle * middle
         change = ideal_change(space, place, solution, reach, base, j)
-        score = 1.0
+        score, z = 1.0, min(max(solution.z[j], node.low[j]), node.high[j])
         for side in range(2):
-            end = -solution.theta[j] if side == 0 else below + above - solution.theta[j]
+            end = (0.0 if side == 0 else slope) - 2.0 * q * middle - theta
             allowed = max(change, end) if side == 0 else min(change, end)
-            score *= gain(space, place, solution, reach, base, j, allowed)
+            best = gain(space, place, solution, reach, base, j, allowed)
+            if q > 0.0 and (z > 0.0) == (side == 1):
+                inside = free + q * (middle - z) * (middle + z)
+                best = max(best, gain(space, place, solution, reach, inside, j, end + 2.0 * q * z))
+            score *= best
         if score > most:
             chosen, most = j, score
     return chosen
+
+
+@borrowing
+def least_curve(slope: float, theta: float, q: float, middle: float, low: float, high: float) -> float:
+    """The least of a ReLU(z) − θz + q(z − m)² over [low, high], low < 0 < high."""
+    off = min(max(middle + 0.5 * theta / q, low), 0.0)
+    on = min(max(middle + 0.5 * (theta - slope) / q, 0.0), high)
+    return min(q * (off - middle) ** 2 - theta * off, q * (on - middle) ** 2 + (slope - theta) * on)
 
 
 @borrowing

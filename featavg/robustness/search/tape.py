@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -35,6 +36,7 @@ class Tape(NamedTuple):
     first_cut: Ints
     reach: Array
     box_step: Array
+    bend: Array
     mix_start: Ints
     mix: Array
     theta_start: Ints
@@ -59,6 +61,7 @@ def tape_for(trees: int, nodes: int, cuts: int, mixes: int, thetas: int) -> Tape
         first_cut=np.zeros(nodes + 1, dtype=np.int64),
         reach=np.zeros(cuts),
         box_step=np.zeros(cuts),
+        bend=np.zeros(cuts),
         mix_start=np.zeros(cuts + 1, dtype=np.int64),
         mix=np.zeros(mixes),
         theta_start=np.zeros(cuts + 1, dtype=np.int64),
@@ -77,14 +80,17 @@ def longer(tape: Tape) -> Tape:
     return grown
 
 
-def proofs_on(tape: Tape) -> Proofs:
-    """What is written, as proofs of their own."""
+def proofs_on(tape: Tape, curves: Sequence[Array] = ()) -> Proofs:
+    """What is written, as proofs of their own; `curves` are those of the trees, if they have some."""
     trees, nodes, cuts, mixes, thetas = (int(count) for count in tape.used)
     ends = {"point": trees, "rival": trees, "first_node": trees + 1, "first_cut": nodes + 1, "mix": mixes}
     ends |= dict.fromkeys(("depth", "neuron", "side", "threshold"), nodes)
-    ends |= dict.fromkeys(("reach", "box_step"), cuts) | dict.fromkeys(("mix_start", "theta_start"), cuts + 1)
+    ends |= dict.fromkeys(("reach", "box_step", "bend"), cuts) | dict.fromkeys(("mix_start", "theta_start"), cuts + 1)
     ends |= dict.fromkeys(("theta_neuron", "theta"), thetas)
-    return Proofs(**{name: getattr(tape, name)[:end].copy() for name, end in ends.items()})
+    arrays = {name: getattr(tape, name)[:end].copy() for name, end in ends.items()}
+    sizes = [len(curve) for curve in curves] or [0] * trees
+    curve_start = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    return Proofs(**arrays, curve_start=curve_start, curve=np.concatenate([np.zeros(0), *curves]))
 
 
 @borrowing
@@ -123,25 +129,27 @@ def write_cut(tape: Tape, place: Place, relaxed: Relaxed, solution: Solution, re
     """Add a cut to the last node, scaled so that the largest λ is 1.
 
     θ_j of a neuron that is on is λ·A_j in the same arithmetic as the checker's, so that nothing is lost there.
+    A curve is written without its center.
     """
     cut, theta_at, largest = tape.used[CUTS], tape.used[THETAS], 0.0
     for i in range(solution.mix.size):
         largest = max(largest, solution.mix[i])
     for j in range(solution.theta.size if largest == 0.0 else 0):
         largest = max(largest, abs(solution.theta[j]))
-    scale = 1.0 / largest if largest > 0.0 else 0.0
+    scale, whole = 1.0 / largest if largest > 0.0 else 0.0, 0.0
     mixes = tape.used[MIXES]
     if place.role.size == 0:
         for i in range(solution.mix.size):
             tape.mix[mixes + i] = solution.mix[i] * scale * (units.row[i] * units.scale)
+            whole += solution.mix[i]
         mixes += solution.mix.size
     elif solution.mix[0] > 0.0:
         copy(place.mix, tape.mix[mixes : mixes + place.role.size])
         mixes += place.role.size
     for j in range(solution.theta.size):
-        value = solution.theta[j] * scale
+        value = (solution.theta[j] + 2.0 * solution.mix[0] * relaxed.bend[j] * relaxed.middle[j]) * scale
         bound = relaxed.floor[j] > -np.inf or relaxed.ceiling[j] < np.inf
-        if not relaxed.convex[j] and not bound:
+        if not relaxed.convex[j] and not bound and relaxed.bend[j] == 0.0:
             value = 0.0
             for i in range(solution.mix.size if relaxed.slope[j] == 1.0 else 0):
                 value += solution.mix[i] * scale * place.rows[i, j]
@@ -153,6 +161,7 @@ def write_cut(tape: Tape, place: Place, relaxed: Relaxed, solution: Solution, re
     tape.reach[cut], tape.box_step[cut] = reach * units.length, step
     if place.euclidean and step > 0.0 and scale > 0.0:
         tape.box_step[cut] = step / (scale * units.scale)
+    tape.bend[cut] = whole * scale * relaxed.cost[1] * units.scale / units.length
     tape.used[CUTS], tape.used[MIXES], tape.used[THETAS] = cut + 1, mixes, theta_at
     tape.mix_start[cut + 1], tape.theta_start[cut + 1] = mixes, theta_at
     tape.first_cut[tape.used[NODES]] = cut + 1

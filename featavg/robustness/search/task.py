@@ -79,6 +79,8 @@ def task_of(problem: Problem, start: Array | None = None, precise: bool = False)
         mix=np.zeros(len(neurons.constants)),
         average=np.zeros(count),
         slack=np.zeros(count),
+        curve=np.zeros(count),
+        curved=np.zeros(1, dtype=np.int64),
     )
     return Task(space, pairs, points, desk)
 

@@ -17,6 +17,7 @@ from featavg.robustness.proof import (
     arithmetic,
     caps,
     checker,
+    curves,
     halfspace,
     intervals,
     mixes,
@@ -30,7 +31,7 @@ from featavg.robustness.proof.format import Decision, Neurons, Problem, Proofs
 from tests.robustness.proof.problems import KINDS, radius_on_rays, random_problem
 from tests.robustness.proof.provers import ROOT, Cut, Node, proofs_of, random_proofs, tight_proofs
 
-MODULES = (arithmetic, caps, checker, halfspace, intervals, mixes, pools, shape, support, tree, witness)
+MODULES = (arithmetic, caps, checker, curves, halfspace, intervals, mixes, pools, shape, support, tree, witness)
 
 
 @contextmanager
@@ -75,12 +76,18 @@ def asymmetric_box(euclidean: bool, h: Any, low: Any, high: Any, step: float, re
 
 intervals_within_reach, halfspace_take_box = intervals.within_reach, halfspace.take_box
 pooled_excess, pools_lifted, pools_spreads_of = pools.excess, pools.lifted, pools.spreads_of
+curves_price = curves.price
 pooled_own_average, over_rivals = mixes._own_average, checker._over_rivals
 
 
 def half_support(v: Any, sign: float, h: Any, t: float, least: Any, most: Any) -> tuple[float, float]:
     c = sign * v - t * h
     return 0.5 * float(np.maximum(c * least, c * most).sum()), 0.0
+
+
+def single_neurons(root: Any, scaled: Any, products: Any) -> float:
+    """Forgets that neurons move together."""
+    return float(np.max(root**2 * products.size**2))
 
 
 def more_entropy(*arguments: Any) -> Any:
@@ -123,6 +130,9 @@ RULES: dict[str, tuple[str, Callable[..., Any]]] = {
     "differences without their slope": ("spreads_of", level_spreads),
     "a ball without a radius": ("lifted", lambda offset, length: (offset / length**2, 1e9)),
     "a ball around the point itself": ("lifted", lambda offset, length: (0.0, pools_lifted(offset, length)[1])),
+    "curves at half their price": ("price", lambda *arguments: 0.5 * curves_price(*arguments)),
+    "curves of single neurons": ("largest_eigenvalue", single_neurons),
+    "curves over the ridge": ("bent_offset", lambda slope, theta, bend, middle, low, high: 0.0),
     "one rival is enough": ("_over_rivals", least_rival_only),
     "missing sides": ("_closed", lambda path, start, stop: True),
     "siblings of other neurons": ("_siblings", lambda proofs, one, other: True),
@@ -210,6 +220,15 @@ def crafted() -> Iterator[tuple[Problem, Proofs, np.ndarray]]:
     yield problem, proofs_of([(0, 0, [Node(*ROOT, [Cut(2.5, 1.0, [-0.1])])])]), np.array([2.0])
 
 
+def curves_alike() -> tuple[Problem, Proofs, np.ndarray]:
+    """f = 2 − ReLU(x) − ReLU(x + y/10) at 0: one curve over two neurons that are nearly one, proved too far."""
+    layer = Neurons(np.array([[1.0, 0.0], [1.0, 0.1]]), np.zeros(2), -np.ones((1, 2)), np.array([2.0]))
+    problem = Problem(layer, np.zeros((1, 2)), np.array([1]), Decision("sign", np.zeros(1, dtype=np.int64)))
+    truth = radius_on_rays(problem, 0)
+    cuts = [Cut(1.02 * truth, 1.0, [-0.5, -0.5], bend=0.25)]
+    return problem, proofs_of([(0, 0, [Node(*ROOT, cuts)])], [1.0, 1.0]), np.array([truth])
+
+
 def pools_of(seed: int) -> tuple[Problem, Proofs, np.ndarray]:
     """Own and rival outputs that are linear in the plane, and cuts along the way to the nearest fooled point."""
     rng = np.random.default_rng([7, seed])
@@ -246,7 +265,7 @@ def unrounded() -> int:
 
 
 def main() -> None:
-    problems = [*battery(), *crafted(), *map(pools_of, range(12))]
+    problems = [*battery(), *crafted(), curves_alike(), *map(pools_of, range(12))]
     sound = sum(exceeding(*each) for each in problems) + unrounded()
     for rule, (name, broken) in RULES.items():
         with replaced(name, broken):

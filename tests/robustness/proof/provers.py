@@ -16,6 +16,7 @@ class Cut(NamedTuple):
     mix: Any
     theta: Any  # (neuron,)
     box_step: float = 0.0
+    bend: float = 0.0
 
 
 class Node(NamedTuple):
@@ -29,14 +30,16 @@ class Node(NamedTuple):
 ROOT = (0, -1, 0, 0.0)
 
 
-def proofs_of(trees: list[tuple[int, int, list[Node]]]) -> Proofs:
-    """Flat arrays of (point, rival, nodes in preorder)."""
+def proofs_of(trees: list[tuple[int, int, list[Node]]], curve: Any = ()) -> Proofs:
+    """Flat arrays of (point, rival, nodes in preorder); all trees have the same curve, or none."""
     flat: dict[str, list[Any]] = {name: [] for name in TYPES}
-    for start in ("first_node", "first_cut", "mix_start", "theta_start"):
+    for start in ("first_node", "curve_start", "first_cut", "mix_start", "theta_start"):
         flat[start].append(0)
     for point, rival, nodes in trees:
         flat["point"].append(point)
         flat["rival"].append(rival)
+        flat["curve"].extend(curve)
+        flat["curve_start"].append(len(flat["curve"]))
         for node in nodes:
             for name in ("depth", "neuron", "side", "threshold"):
                 flat[name].append(getattr(node, name))
@@ -44,6 +47,7 @@ def proofs_of(trees: list[tuple[int, int, list[Node]]]) -> Proofs:
                 entries = np.flatnonzero(cut.theta)
                 flat["reach"].append(cut.reach)
                 flat["box_step"].append(cut.box_step)
+                flat["bend"].append(cut.bend)
                 flat["mix"].extend(np.atleast_1d(cut.mix).tolist())
                 flat["theta_neuron"].extend(entries.tolist())
                 flat["theta"].extend(np.asarray(cut.theta)[entries].tolist())
@@ -139,6 +143,15 @@ def random_proofs(problem: Problem, rng: np.random.Generator, reach: float, endl
                 (point, rival, branched(neurons, cuts, rng.permutation(neurons), int(rng.integers(0, neurons + 1))))
             )
     return proofs_of(trees)
+
+
+def curved(problem: Problem, proofs: Proofs, rng: np.random.Generator) -> Proofs:
+    """The same with random curves on two trees of three and random bends on half of the cuts."""
+    neurons, trees = len(problem.neurons.biases), len(proofs.point)
+    sizes = np.where(np.arange(trees) % 3 < 2, neurons, 0)
+    curve = rng.normal(size=sizes.sum()) * rng.choice([0.0, 0.3, 1.0], sizes.sum())
+    bend = rng.exponential(0.3, len(proofs.bend)) * (rng.random(len(proofs.bend)) < 0.5)
+    return proofs._replace(curve_start=np.concatenate([[0], np.cumsum(sizes)]), curve=curve, bend=bend)
 
 
 def _random_cut(problem, point, label, a, c, pattern, reach, rng, endless) -> Cut:

@@ -21,6 +21,14 @@ def dual_norm(problem: Problem, v: Q) -> Fraction:
     return root(sum(a * a for a in v)) if problem.norm == "l2" else sum(map(abs, v), start=Fraction(0))
 
 
+def least_value(slope: Fraction, theta: Fraction, q: Fraction, m: Fraction, low: Fraction, high: Fraction) -> Fraction:
+    """The least of a ReLU(z) − θz + q(z − m)² over an interval: at its ends, at 0, or where a parabola is lowest."""
+    places = [low, high, Fraction(0)]
+    if q:
+        places += [min(m + theta / (2 * q), Fraction(0)), max(m + (theta - slope) / (2 * q), Fraction(0))]
+    return min(slope * max(z, 0) - theta * z + q * (z - m) ** 2 for z in places if low <= z <= high)
+
+
 def rationals(array: np.ndarray) -> list[Q]:
     return [[Fraction(value) for value in row] for row in np.atleast_2d(array).tolist()]
 
@@ -105,6 +113,7 @@ class Twin:
 
     def value(self, proofs: Proofs, tree: int) -> Fraction:
         least, path = None, []
+        self.curve = proofs.curve[slice(*proofs.curve_start[tree : tree + 2])]
         first, last = proofs.first_node[tree], proofs.first_node[tree + 1]
         for node in range(first, last):
             depth = int(proofs.depth[node])
@@ -148,10 +157,11 @@ class Twin:
             return reach, away, True
         mix = [Fraction(v) for v in proofs.mix[proofs.mix_start[cut] : proofs.mix_start[cut + 1]].tolist()]
         a, offset = self.function(mix, reach, low, high)
-        offset += sum(t * z for t, z in zip(theta, self.z0, strict=True))
-        for slope, t, one, other in zip(a, theta, low, high, strict=True):
-            candidates = [slope * max(z, 0) - t * z for z in (one, other)] + ([Fraction(0)] if one < 0 < other else [])
-            offset += min(candidates)
+        bends, cost = self.bends(float(proofs.bend[cut]), reach)
+        theta = [t - 2 * q * m for t, q, m in zip(theta, bends, self.middle.z, strict=True)]
+        offset += sum(t * z for t, z in zip(theta, self.z0, strict=True)) - cost
+        for line in zip(a, theta, bends, self.middle.z, low, high, strict=True):
+            offset += least_value(*line)
         h = [sum(t * w[i] for t, w in zip(theta, self.w, strict=True)) for i in range(len(self.x))]
         self.middle = recentered(self.middle, self.w, self.z0, h, offset)
         kept, in_box = self.taken(h, offset, float(proofs.box_step[cut]))
@@ -163,6 +173,14 @@ class Twin:
                 h, offset = kept, in_box
             self.cap(h, offset, float(in_box / length) if length else -math.inf, reach, low, high)
         return reach, away, any(one > other for one, other in zip(low, high, strict=True))
+
+    def bends(self, rho: float, reach: Fraction) -> tuple[Q, Fraction]:
+        if not len(self.curve):
+            return [Fraction(0)] * len(self.z0), Fraction(0)
+        scaled = self.curve[:, None] * self.problem.neurons.weights
+        most = Fraction(float(np.linalg.norm(scaled, 2))) ** 2
+        square = reach**2 * (1 if self.problem.norm == "l2" else len(self.x)) - self.middle.lift
+        return [Fraction(rho) * Fraction(s) ** 2 for s in self.curve.tolist()], Fraction(rho) * most * max(square, 0)
 
     def taken(self, h: Q, offset: Fraction, step: float) -> tuple[Q, Fraction]:
         kept = list(h)
