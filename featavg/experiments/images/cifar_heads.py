@@ -188,5 +188,6 @@ def notes(config: Config, table: Table) -> Sequence[str]:
         f"{100 * table.mean('gain'):.1f} points ({100 * low:.1f} to {100 * high:.1f}, ordinary 95 % over seeds).",
         f"The walk without gradients ends {excess:.1f} times as far out as the minimal-norm attack: it would reveal "
         "gradients that are masked grossly, no more.",
-        "32 seeds of 100 points in place of 16 of 200: the same number of points, and a narrower interval over heads.",
+        f"{config.seeds} seeds of {config.points} points; 32 of 100 have as many points as 16 of 200 and a narrower "
+        "interval over heads.",
     ]
