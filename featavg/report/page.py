@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import base64
+import gc
 import hashlib
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from html import escape
 from importlib import resources
 from pathlib import Path
@@ -31,6 +33,11 @@ OVER_SEEDS = (
     "if claims and numbers of seeds are fixed before their runs. Of the reference records some were not: "
     "results/README.md of the project lists what was revised after trial runs."
 )
+# Shown by its script, so that nobody types in vain where scripts are off.
+SEARCH = (
+    "<search hidden><label>Search <input type='search' placeholder='words of claims and chapters'></label> "
+    "<output></output></search>"
+)
 Records = Sequence[Record | Result]
 
 
@@ -52,36 +59,38 @@ def page(
     themes: Mapping[str, str] = MappingProxyType({}),
     lab: Insert | None = None,
 ) -> str:
-    """Return the report as one HTML page that needs no other file and no network; beside the lab it needs no script.
+    """Return the report as one HTML page that needs no other file and no network; only lab and search need scripts.
 
     `intervals` says what those of the claims are, `themes` what each record belongs to, in the order of the page.
     """
-    style = resources.files("featavg.report").joinpath("style.css").read_text(encoding="utf-8")
+    style = _text("style.css")
     claims = [claim for record in records for claim in record.claims]
     # The chapters of many records are folded; one or two are what the reader came for.
     folded = len(records) > 2
     groups = by_theme(records, themes)
     ordered = [record for found in groups.values() for record in found]
+    with _uncollected():
+        chapters = [chapter(record, folded) for record in ordered]
     main = "".join(
         [
-            f"<header><h1>{escape(heading)}</h1>{_choices(claims)}</header>",
+            f"<header><h1>{escape(heading)}</h1>{SEARCH if folded else ''}{_choices(claims)}</header>",
             story(records),
             _lab(lab),
             _verdicts(groups, intervals),
-            *(chapter(record, folded) for record in ordered),
+            *chapters,
             _numbers(ordered) if folded else "",
             f"<p class='rule'>{escape(intervals)}</p>" if _own(records) else "",
         ]
     )
-    script = lab.script if lab else ""
+    scripts = ([_text("page.js")] if folded else []) + ([lab.script] if lab else [])
     return (
         "<!DOCTYPE html>\n<html lang='en'><head><meta charset='utf-8'>"
         "<meta name='viewport' content='width=device-width, initial-scale=1'>"
-        f'<meta http-equiv="Content-Security-Policy" content="{_policy(script)}">'
+        f'<meta http-equiv="Content-Security-Policy" content="{_policy(scripts)}">'
         f"<title>featavg: {escape(heading)}</title>"
         f"<style>{style}{lab.style if lab else ''}</style></head>"
         f"<body>{_contents(groups, lab) if folded else ''}<main>{main}</main>"
-        f"{f'<script>{script}</script>' if script else ''}</body></html>\n"
+        f"{''.join(f'<script>{script}</script>' for script in scripts)}</body></html>\n"
     )
 
 
@@ -94,10 +103,26 @@ def write_report(records: Records, path: str | os.PathLike[str], **look: Any) ->
     return path
 
 
-def _policy(script: str) -> str:
-    """What a browser lets the page do: run this script and no other, and ask nobody."""
-    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    allowed = f"'sha256-{digest}'" if script else "'none'"
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """Figures are thousands of objects in cycles: looking for garbage among them takes an eighth of the drawing."""
+    was = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was:
+            gc.enable()
+
+
+def _text(name: str) -> str:
+    return resources.files("featavg.report").joinpath(name).read_text(encoding="utf-8")
+
+
+def _policy(scripts: Sequence[str]) -> str:
+    """What a browser lets the page do: run these scripts and no other, and ask nobody."""
+    digests = (base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() for script in scripts)
+    allowed = " ".join(f"'sha256-{digest}'" for digest in digests) or "'none'"
     return (
         f"default-src 'none'; style-src 'unsafe-inline'; script-src {allowed}; "
         "img-src data:; base-uri 'none'; form-action 'none'"

@@ -15,6 +15,8 @@ from featavg.report.svg import inline_svg
 
 Records = Mapping[str, Record]
 CELL = 11  # units a side of a square of the matrices
+# Which attack is drawn: a library's default, and in records that are older than it the one that there is.
+DEFAULT, OWN = "PGD, a library's default", "PGD, 40 steps"
 WIDTH, HALF = 4.0, 2.8  # inches of a picture, and of one of two beside each other
 
 
@@ -102,18 +104,18 @@ def _robustness(records: Records) -> str:
     for one, name in zip(drawn, ("coarse labels", "fine labels"), strict=False):
         given = one.arguments(records["robustness"].evidence.table)
         marks += [(float(value), str(label)) for value, label in given.get("marks", ())]
-        for label, line in zip(given.get("labels", ()), np.atleast_2d(given["y"]), strict=False):
-            if told := _told(name, label):
+        labels = list(given.get("labels", ()))
+        for label, line in zip(labels, np.atleast_2d(given["y"]), strict=False):
+            if told := _told(name, label, DEFAULT if DEFAULT in labels else OWN):
                 lines[told] = (np.asarray(given["x"], dtype=np.float64), line)
     if not lines:
         return ""
-    # Beyond what was measured a curve is 1 on the left and 0 on the right.
     grid = np.unique(np.concatenate([x for x, _ in lines.values()]))
     ordered = dict(sorted(lines.items(), key=lambda item: not item[0].endswith("exact")))  # those first
     figure = curves(
         grid,
-        np.array([np.interp(grid, x, y, left=1.0, right=0.0) for x, y in ordered.values()]),
-        caption="Robust accuracy over the radius, exact and as PGD has it",
+        np.array([_continued(grid, x, y) for x, y in ordered.values()]),
+        caption="Robust accuracy over the radius, exact and as PGD, an upper bound, has it",
         labels=list(ordered),
         marks=marks,
         x_label="ℓ2 radius",
@@ -122,18 +124,27 @@ def _robustness(records: Records) -> str:
     )
     half = _measured(records, "robustness", "Half of all test points")
     far = _measured(records, "robustness", "The decoupled network is nearly")
+    beyond = _measured(records, "robustness", "At radius 18 a library's default PGD")
+    attack = f", with a library's default settings by most of the points at radius 18{beyond}" if beyond else ""
     sentence = (
         f"Such a network is accurate and breaks at √(d/k), where half of its points are fooled{half}; the decoupled "
-        f"one stands until nearly √(d/2){far}. The exact curves are proved, point by point; an attack lies above them."
+        f"one stands until nearly √(d/2){far}. The exact curves are proved, point by point; an attack lies above "
+        f"them{attack}."
     )
     return _card("Why it hurts", inline_svg(figure, "story-robustness"), sentence, "robustness")
 
 
-def _told(name: str, label: str) -> str:
+def _told(name: str, label: str, attack: str) -> str:
     """What a line of a network's curves is called in the story; nothing if it has no place there."""
     if label == "exact" or (label == "theory" and name == "coarse labels"):
         return f"{name}, {label}"
-    return f"{name}, PGD (upper bound)" if label.startswith("PGD") else ""
+    return f"{name}, {label.split(', ')[-1]} PGD" if label == attack else ""
+
+
+def _continued(grid: Array, x: Array, y: Array) -> Array:
+    """A curve beyond what was measured: where it was 1 on the left and 0 on the right it stays so, else it ends."""
+    left, right = (1.0 if y[0] > 0.995 else np.nan), (0.0 if y[-1] < 0.005 else np.nan)
+    return np.asarray(np.interp(grid, x, y, left=left, right=right), dtype=np.float64)
 
 
 def _law(records: Records) -> str:

@@ -24,6 +24,9 @@ VALUES = (
     "[...document.querySelectorAll('#lab-numbers dd')].map((one) => [one.dataset.name, JSON.parse(one.dataset.value)])"
 )
 
+NAMELESS = """[...document.querySelectorAll('input,button,svg[role=img]')].filter((one) =>
+  !(one.labels && one.labels.length) && !one.getAttribute('aria-label') && !one.textContent.trim()).length"""
+
 
 @pytest.fixture(scope="module")
 def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
@@ -58,6 +61,13 @@ def test_from_disk_it_walks_through_its_states_and_asks_nobody(browser: Browser,
     for paper in ("light", "dark"):
         browser.run(f"document.getElementById('paper-{paper}').click()")
         assert browser.faults() == []
+
+
+def test_everything_that_can_be_moved_or_seen_has_a_name(browser: Browser) -> None:
+    assert browser.run("document.querySelectorAll('input[type=range]').length") > 0
+    assert browser.run("document.querySelectorAll('svg[role=img]').length") > 0
+    assert browser.run(NAMELESS) == 0
+    assert browser.run("document.documentElement.lang") == "en"
 
 
 def test_a_saved_picture_stands_alone(browser: Browser, tmp_path: Path) -> None:
@@ -100,6 +110,7 @@ def test_a_drag_shows_the_librarys_numbers_and_the_impossible_is_said(
         assert browser.run("document.querySelector('#lab-trouble').textContent") == evil
         assert browser.run("document.querySelectorAll('img').length") == 0
         assert browser.faults() == []
+        assert browser.run(NAMELESS) == 0
         assert all(url.startswith(lab.address) or url == "data:," for url in browser.requests)
         assert browser.errors == []
     finally:

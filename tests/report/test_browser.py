@@ -114,6 +114,44 @@ def test_the_filter_leaves_one_verdict_and_the_paper_turns(opened: Browser) -> N
     assert opened.run(background) != light
 
 
+def press(browser: Browser, key: str, code: int, text: str = "") -> None:
+    for kind in ("keyDown", "keyUp"):
+        browser.ask("Input.dispatchKeyEvent", type=kind, key=key, windowsVirtualKeyCode=code, text=text)
+
+
+def test_words_leave_the_claims_and_chapters_that_have_them(opened: Browser) -> None:
+    visible = f"{DOTS}.filter((one) => one.checkVisibility()).map((one) => one.title)"
+    chapters = "[...document.querySelectorAll('.chapter')].filter((one) => one.checkVisibility()).map((one) => one.id)"
+    everything, names = opened.run(visible), opened.run(chapters)
+    for _ in range(20):  # the contents come first
+        press(opened, "Tab", 9)
+        if opened.run("document.activeElement.matches('search input')"):
+            break
+    assert opened.run("document.activeElement.labels[0].textContent").strip() == "Search"
+    opened.ask("Input.insertText", text="million NEAREST-center")  # of a tolerance's reason
+    (only,) = opened.run(visible)
+    assert only.endswith("The decoupled network is nearly as robust as any classifier can be.")
+    assert opened.run(chapters) == ["drag", "robustness", "numbers"]
+    assert opened.run("document.querySelector('search output').textContent") == "1 claim in 1 chapter"
+    press(opened, "Enter", 13, "\r")
+    assert opened.run(visible) == [only]
+    opened.run("document.querySelector('search input').select()")
+    opened.ask("Input.insertText", text="nowhere to be found")
+    assert opened.run(visible) == []
+    assert opened.run("document.querySelector('search output').textContent") == "0 claims in 0 chapters"
+    assert opened.run("[...document.querySelectorAll('#verdicts h3')].every((one) => !one.checkVisibility())")
+    press(opened, "Escape", 27)
+    assert opened.run(visible) == everything
+    assert opened.run(chapters) == names
+    assert opened.errors == []
+
+
+def test_a_link_opens_the_chapter_it_leads_to(opened: Browser) -> None:
+    assert not opened.run("document.getElementById('scaling').open")
+    opened.run("document.querySelector('nav a[href=\"#scaling\"]').click()")
+    opened.until("document.getElementById('scaling').open")
+
+
 @pytest.mark.parametrize("paper", ["light", "dark"])
 def test_no_serious_fault_for_people_who_see_or_move_otherwise(opened: Browser, paper: str) -> None:
     opened.run(f"document.getElementById('paper-{paper}').click()")
@@ -130,9 +168,13 @@ def test_on_a_phone_nothing_is_wider_than_the_screen(opened: Browser) -> None:
 
 
 def test_printed_it_is_light_unfolded_and_without_what_only_moves(opened: Browser) -> None:
+    opened.run("document.getElementById('paper-dark').click()")
     opened.ask("Emulation.setEmulatedMedia", media="print")
     try:
-        assert not opened.run("document.querySelector('#lab-controls').checkVisibility()")
+        for moving in ("#drag", ".choices", "search", "nav"):
+            assert not opened.run(f"document.querySelector('{moving}').checkVisibility()")
+        assert opened.run("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+        assert not opened.run("document.querySelector('#robustness .claims details').checkVisibility()")
         assert opened.run("document.querySelector('#robustness .claims').checkVisibility()")
         sheet = base64.b64decode(opened.ask("Page.printToPDF")["data"])
         assert sheet.startswith(b"%PDF")

@@ -13,9 +13,11 @@ import numpy as np
 import pytest
 
 from featavg import InputError
+from featavg.experiments.paper import robustness
 from featavg.record import Claim, Drawing, Evidence, Record, Result, Table, count_verdicts, read_record
 from featavg.record.words import number
 from featavg.report import OVER_POINTS, page, write_report
+from featavg.report.story import DEFAULT, OWN, _continued
 from featavg.report.verdicts import scale
 
 EVIL = "<script>alert('&')</script>\"><img src=http://x.y/z onerror=a>"
@@ -189,6 +191,58 @@ def test_the_page_begins_with_the_story_of_the_records_that_tell_it():
     assert {link[1:] for link in structure.links if link.startswith("#")} <= set(structure.ids)
     assert re.search(r"<details class='chapter' id='averaging' data-has='[^']*holds[^']*'><summary>", text)  # folded
     assert "<section class='story'" not in page([make_record()])
+
+
+OVERSTATED = "At radius 18 a library's default PGD"
+
+
+def robustness_record(default):
+    """The committed record with the lines of one that is newer, or older, than the attack with default settings."""
+    record = read_record(RESULTS / "robustness.json")
+    lines = {"exact": "exact", "theory": "theory", "pgd": "PGD, 40 steps"}
+    lines |= {"walk": "PGD, a library's default"} if default else {}  # another column stands in for it
+    look = {"labels": list(lines.values())}
+    drawings = tuple(
+        replace(one, arrays={**one.arrays, "y": tuple(lines)}, options={**one.options, **look})
+        for one in record.evidence.drawings
+    )
+    claims = [one for one in record.claims if not one.text.startswith(OVERSTATED)]
+    fields = {"source": "s", "expected": 0.5, "tolerance": 0.0, "tolerance_reason": "r", "relation": "at least"}
+    claims += [Claim.exact(0.654, f"{OVERSTATED} errs.", **fields)] if default else []
+    return replace(record, claims=tuple(claims), evidence=replace(record.evidence, drawings=drawings))
+
+
+@pytest.mark.parametrize("default", [False, True])
+def test_the_story_has_the_default_attack_of_new_records_and_the_attack_of_old_ones(default):
+    text = page([robustness_record(default)])
+    first = text[text.index("<section class='story'") : text.index("<section id='verdicts'>")]
+    for network in ("coarse", "fine"):
+        assert (f"{network} labels, a library's default PGD" in first) is default
+        assert (f"{network} labels, 40 steps PGD" in first) is not default
+    assert ("at radius 18 (measured: 0.654)." in first) is default
+    assert ("an attack lies above them." in first) is not default
+
+
+def test_the_story_and_the_chapter_call_the_default_attack_the_same():
+    labels = [one.options["labels"] for one in robustness.drawings(robustness.Config())]
+    assert all({DEFAULT, OWN} <= set(found) for found in labels)
+    assert any(claim.text.startswith(OVERSTATED) for claim in robustness.CLAIMS)
+
+
+def test_a_curve_ends_where_it_is_not_known():
+    x = np.array([2.0, 3.0])
+    np.testing.assert_array_equal(_continued(np.arange(1.0, 5.0), x, np.array([1.0, 0.0])), [1, 1, 0, 0])
+    np.testing.assert_array_equal(_continued(np.arange(1.0, 5.0), x, np.array([0.9, 0.2])), [np.nan, 0.9, 0.2, np.nan])
+
+
+def test_search_is_one_more_script_and_only_where_there_is_much_to_search(text):
+    many = page([make_record(name) for name in ("alpha", "beta", "gamma")])
+    script = many[many.index("<script>") + len("<script>") : many.index("</script>")]
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    assert f"script-src 'sha256-{digest}';" in many
+    assert many.count("<script") == 1
+    assert "<search hidden>" in many  # shown by its script
+    assert "<search" not in text
 
 
 def test_the_filter_and_the_dots_know_every_verdict(text):
