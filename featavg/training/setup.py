@@ -14,6 +14,7 @@ from featavg.data import Dataset
 from featavg.errors import InputError
 from featavg.model import Network
 from featavg.training.engines import ENGINES, EngineName, FirstLayer, Gram, Need, choose_engine
+from featavg.training.engines.gram import LARGEST
 from featavg.training.iterate import BIASES, WEIGHTS, Iterate, Problem, Vector
 from featavg.training.losses import Loss, LossName, loss_for
 from featavg.training.rules import Rule
@@ -40,34 +41,52 @@ class Setup:
         network, data = networks[0], datas[0]
         loss = loss_for(network, self.loss)
         targets = [check(network, data, rule, loss) for network, data in zip(networks, datas, strict=True)]
-        needs: frozenset[Need] = rule.needs | ({"inputs"} if moved else frozenset())
-        name = choose_engine(self.engine, len(data), data.x.shape[1], needs, batches, type(rule).__name__)
+        name = self.engine_for(data, rule, batches, moved)
         stack = self._stack if len(networks) > 1 else lambda arrays: arrays[0].astype(self.dtype, copy=False)
         blocks = {
             f"{kind}_{number}": stack([getattr(n.layers[number - 1], kind) for n in networks])
             for number in range(1, len(network.layers) + 1)
             for kind in ("weights", "biases")
         }
-        first = self._first(name, datas, stack([d.x for d in datas]), blocks[WEIGHTS])
+        first = self._first(name, datas, blocks[WEIGHTS])
         blocks[WEIGHTS] = first.start()
         chosen = self._chosen(network)
         parameters = Vector({name: block for name, block in blocks.items() if name in chosen})
         fixed = Vector({name: block for name, block in blocks.items() if name not in chosen})
-        stays = "weights_2" in fixed and blocks["weights_2"].ndim == 2
-        second = EqualBlocks.of(blocks["weights_2"]) if stays else None
+        second = EqualBlocks.of(blocks["weights_2"]) if "weights_2" in fixed else None
         upper = Upper(len(network.layers), network.activation, second)
         groups = upper.groups(blocks) if "weights_2" in fixed else None
         target = np.stack(targets) if len(networks) > 1 else targets[0]
         return Iterate(Problem(first, upper, fixed, loss, target, self.shares(len(data)), data.dim, groups), parameters)
 
-    def _first(self, name: str, datas: Sequence[Dataset], x: Array, weights: Array) -> FirstLayer:
-        """The first layer; a run on the same data as the one before takes over its Gram matrix, half of a large run."""
-        if len(datas) > 1 or name != "gram":
-            return ENGINES[name](x, weights)
+    def descends(self, network: Network, data: Dataset, rule: Rule) -> bool:
+        """Whether this is plain descent in the first of two layers by a Gram matrix that is held."""
+        return (
+            rule.constant_step(data) is not None
+            and self.engine_for(data, rule, batches=False, moved=False) == "gram"
+            and len(data) ** 2 * np.dtype(self.dtype).itemsize <= LARGEST
+            and network.activation.is_relu
+            and len(network.layers) == 2
+            and WEIGHTS in self._chosen(network) <= {WEIGHTS, BIASES}
+        )
+
+    def engine_for(self, data: Dataset, rule: Rule, batches: bool, moved: bool) -> str:
+        """The name of the engine that holds the first layer."""
+        needs: frozenset[Need] = rule.needs | ({"inputs"} if moved else frozenset())
+        return choose_engine(self.engine, len(data), data.x.shape[1], needs, batches, type(rule).__name__)
+
+    def _first(self, name: str, datas: Sequence[Dataset], weights: Array) -> FirstLayer:
+        """The first layer; runs on the same data share its Gram matrix, half of a large run."""
+        if name != "gram" or any(data is not datas[0] for data in datas):
+            points = self._stack([data.x for data in datas]) if len(datas) > 1 else self._points(datas[0])
+            return ENGINES[name](points, weights)
         known = [before.matrix for data, before in self.last if data is datas[0]]
-        first = Gram(x, weights, *known)
+        first = Gram(self._points(datas[0]), weights, *known)
         self.last[:] = [(datas[0], first)]
         return first
+
+    def _points(self, data: Dataset) -> Array:
+        return data.x.astype(self.dtype, copy=False)
 
     def shares(self, samples: int) -> Array | None:
         """Sample weights of mean 1: (sample,)."""

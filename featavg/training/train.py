@@ -105,7 +105,7 @@ def train_many(
     """Train each network on its own data, all in step: what `train` gives one by one, to the last bit, sooner.
 
     Networks of equal shapes on equally many points are stacked; rules that choose their own step sizes run one by one.
-    Large runs on one and the same data set share its Gram matrix.
+    Large runs on one and the same data set share its Gram matrix, and plain descent reads it once for all of them.
     Arguments are those of `train`, the same for all runs.
 
     >>> from featavg import BinaryNetwork, sample_clusters
@@ -118,7 +118,8 @@ def train_many(
         raise InputError(f"train_many needs one data set per network, got {len(networks)} and {len(datas)}")
     setup, rule = Setup(loss, trained, sample_weight, engine, dtype), GradientDescent() if rule is None else rule
     found: dict[int, Trajectory] = {}
-    for members in _stacks(networks, datas, rule):
+    plain = batch_size is None and perturb is None and average is None
+    for members in _stacks(networks, datas, rule, setup, plain):
         some = [networks[i] for i in members], [datas[i] for i in members]
         runs = _train(*some, rule, setup, batch_size, perturb, average, save_at, None, seed, silent)
         found |= dict(zip(members, runs, strict=True))
@@ -178,15 +179,20 @@ def _trajectory(network: Network, data: Dataset, start: Iterate, run: Run, numbe
     )
 
 
-def _stacks(networks: Sequence[Network], datas: Sequence[Dataset], rule: Rule) -> list[list[int]]:
-    """Which runs can be stepped together."""
+def _stacks(
+    networks: Sequence[Network], datas: Sequence[Dataset], rule: Rule, setup: Setup, plain: bool
+) -> list[list[int]]:
+    """Which runs can be stepped together; large ones are, on one data set, where `Descent` runs them."""
     if not rule.stacks:
         return [[i] for i in range(len(networks))]
     alike: dict[Any, list[int]] = {}
     for i, (network, data) in enumerate(zip(networks, datas, strict=True)):
         shapes = tuple(layer.weights.shape for layer in network.layers)
-        large = len(data) ** 2 * network.neurons >= SMALL  # these are run by a faster loop of their own
-        alike.setdefault((shapes, network.activation, data.x.shape, data.dim, i if large else None), []).append(i)
+        apart: Any = None
+        if len(data) ** 2 * network.neurons >= SMALL:
+            upper = [layer.weights.tobytes() + layer.biases.tobytes() for layer in network.layers[1:]]
+            apart = (id(data), *upper) if plain and setup.descends(network, data, rule) else i
+        alike.setdefault((shapes, network.activation, data.x.shape, data.dim, apart), []).append(i)
     # Runs on the same data follow each other, and share what is computed of the data alone.
     return sorted(alike.values(), key=lambda members: id(datas[members[0]]))
 

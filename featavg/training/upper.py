@@ -33,23 +33,25 @@ class EqualBlocks:
 
     @classmethod
     def of(cls, second: Array) -> EqualBlocks | None:
-        """A (output, neuron) as equal blocks, if it has them."""
+        """A (..., output, neuron) as equal blocks, if it has them, the same in all runs."""
+        every = second.reshape(-1, *second.shape[-2:])
+        second = every[0]
         outputs, neurons = second.shape
         if neurons % outputs:
             return None
         alike = second[0, 0] * np.repeat(np.eye(outputs), neurons // outputs, axis=1)
-        return cls(float(second[0, 0]), neurons // outputs) if np.array_equal(alike, second) else None
+        return cls(float(second[0, 0]), neurons // outputs) if (every == alike).all() else None
 
     def up(self, hidden: Array) -> Array:
-        """A H: (neuron, sample) to (output, sample)."""
+        """A H: (..., neuron, sample) to (..., output, sample)."""
         if self.width > 1:
-            hidden = hidden.reshape(-1, self.width, hidden.shape[1]).sum(axis=1)
+            hidden = hidden.reshape(*hidden.shape[:-2], -1, self.width, hidden.shape[-1]).sum(axis=-2)
         return hidden if self.weight == 1 else hidden * hidden.dtype.type(self.weight)
 
     def down(self, outputs: Array) -> Array:
-        """Aᵀ F: (output, sample) to (neuron, sample)."""
+        """Aᵀ F: (..., output, sample) to (..., neuron, sample)."""
         scaled = outputs if self.weight == 1 else outputs * outputs.dtype.type(self.weight)
-        return scaled if self.width == 1 else np.repeat(scaled, self.width, axis=0)
+        return scaled if self.width == 1 else np.repeat(scaled, self.width, axis=-2)
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,23 +2,34 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 
-from featavg import BinaryNetwork, GradientDescent, MulticlassNetwork, sample_clusters, train
+from featavg import (
+    BinaryNetwork,
+    GradientDescent,
+    MulticlassNetwork,
+    every,
+    sample_clusters,
+    train,
+    train_many,
+)
 from featavg.data import Dataset
 from featavg.model import Network
-from featavg.training import SmoothedCrossEntropy, descent
+from featavg.training import DivergenceWarning, SmoothedCrossEntropy, descent
 from featavg.training.descent import Descent, fast_descent
 from featavg.training.engines import active_set
-from featavg.training.engines.team_step import rows_to_read
+from featavg.training.engines.team_step import add_rows, add_rows_to_each, rows_to_read
 from featavg.training.iterate import Iterate
 from featavg.training.setup import Setup
+
+training = sys.modules["featavg.training.train"]  # whose name in the package is that of its function
 
 
 @pytest.fixture(autouse=True)
@@ -37,7 +48,7 @@ def start_of(network: Network, data: Dataset, loss: Any, trained: Any, dtype: An
 
 def chosen(fast: Descent) -> int:
     """How many teams follow some of the points only."""
-    return sum(team.budget < np.inf for team in fast.active.teams)
+    return sum(team.budget < np.inf for team in fast.runs.each[0].teams)
 
 
 def both_ways(
@@ -47,7 +58,7 @@ def both_ways(
     start = start_of(network, data, loss, trained)
     rule, at, fast = GradientDescent(step_size=eta), start, fast_descent(start, eta)
     assert fast is not None
-    for team in fast.active.teams:
+    for team in fast.runs.each[0].teams:
         team.rest = patience
     seen = 0
     for step in range(steps):
@@ -171,7 +182,7 @@ def test_the_rows_that_steps_of_teams_would_read_are_those_that_they_read() -> N
         fast = fast_descent(start, 1e-3)
         assert fast is not None
         fast.advance(1)  # of all neurons together, since they are looked at only now
-        active = fast.active
+        active = fast.runs.each[0]
         expected = rows_to_read(active.z, active.ends)
         fast.advance(1)
         assert sum(team.work for team in active.teams) == expected > 0
@@ -189,3 +200,71 @@ def test_training_in_place_is_training(options: Any, monkeypatch: pytest.MonkeyP
     assert_allclose(fast.coefficients, slow.coefficients, rtol=0, atol=1e-13 * np.abs(slow.coefficients).max())
     assert_allclose(fast.log_losses, slow.log_losses, rtol=1e-12)
     assert_allclose(fast.margins, slow.margins, rtol=1e-9, atol=1e-13)
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+@pytest.mark.parametrize("runs", [1, 2, 5])
+def test_rows_added_for_several_runs_are_those_added_for_each(runs: int, compiled: bool) -> None:
+    rng = np.random.default_rng(runs)
+    matrix = rng.standard_normal((45, 45))
+    factors = rng.standard_normal((runs, 45)) * (rng.random((runs, 45)) < 0.6)
+    together, alone = np.zeros((runs, 45)), np.zeros((runs, 45))
+    (add_rows_to_each if compiled else add_rows_to_each.py_func)(matrix, factors, together)  # type: ignore[attr-defined]
+    for row, total in zip(factors, alone, strict=True):
+        add_rows(matrix, row, total)
+    assert_array_equal(together, alone)
+    assert_allclose(together, factors @ matrix, rtol=0, atol=1e-13 * np.abs(factors).sum())
+
+
+WEIGHTS = np.arange(1.0, 121.0)
+
+
+@pytest.mark.parametrize("faster", [0.0, 4.0])
+@pytest.mark.parametrize("kind", [BinaryNetwork, MulticlassNetwork])
+@pytest.mark.parametrize(
+    "options", [{}, {"dtype": np.float32}, {"sample_weight": WEIGHTS}], ids=["plain", "float32", "weighted"]
+)
+def test_runs_on_one_matrix_are_single_runs_to_the_last_bit(
+    kind: Any, options: Any, faster: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where some of them follow a part of the points, others all, and one has another second layer."""
+    monkeypatch.setattr(training, "SMALL", 0)
+    monkeypatch.setattr(active_set, "PATIENCE", 5)
+    monkeypatch.setattr(active_set, "DENSE_IS_FASTER", faster)
+    data, rule = sample_clusters(clusters=6, samples=120, seed=5), GradientDescent(steps=60)
+    starts = [kind.random(data, 3, seed=i, scale=10.0**-i) for i in range(1, 6)]
+    starts[2] = starts[2].changed(second=starts[2].second[:, ::-1])
+    moved: list[Any] = []
+
+    def seen(self: Any, teams: Any, pulls: Any, move: Any = active_set.Runs._move) -> None:
+        moved.append(teams)
+        move(self, teams, pulls)
+
+    monkeypatch.setattr(active_set.Runs, "_move", seen)
+    runs = train_many(starts, [data] * 5, rule, save_at=[7, 33], **options)
+    assert {0} < {len(some) for some in moved}  # none, and several
+    for start, run in zip(starts, runs, strict=True):
+        alone = train(start, data, rule, save_at=[7, 33], **options)
+        assert run.status == alone.status == "finished"
+        assert_array_equal(run.coefficients, alone.coefficients)
+        assert_array_equal(run.biases, alone.biases)
+        assert_array_equal(run.margins, alone.margins)
+
+
+@pytest.mark.parametrize("faster", [0.0, 4.0])
+def test_a_run_that_leaves_the_numbers_says_so_and_leaves_those_beside_it_alone(
+    faster: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(training, "SMALL", 0)
+    monkeypatch.setattr(active_set, "DENSE_IS_FASTER", faster)
+    data, rule = sample_clusters(clusters=4, samples=60, seed=0), GradientDescent(steps=40)
+    starts = [BinaryNetwork.random(data, 2, seed=i, scale=scale) for i, scale in enumerate((1e-5, 0.3, 1e-5))]
+    with pytest.warns(DivergenceWarning, match="in 1 of 3 runs"):
+        runs = train_many(starts, [data] * 3, rule, loss="exponential", save_at=every(5))
+    with pytest.warns(DivergenceWarning):
+        alone = [train(start, data, rule, loss="exponential", save_at=every(5)) for start in starts]
+    assert [run.status for run in runs] == [one.status for one in alone]
+    assert alone[1].status == "diverged at step 5: lower the step size"
+    for run, one in zip(runs, alone, strict=True):
+        assert_array_equal(run.coefficients, one.coefficients)
+        assert np.isfinite(run.coefficients).all()

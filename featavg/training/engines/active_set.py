@@ -16,7 +16,6 @@ from __future__ import annotations
 import numpy as np
 
 from featavg.arrays import Array, Ints
-from featavg.training.engines.base import Groups
 from featavg.training.engines.team_step import (
     SKIPPING,
     add_heights,
@@ -46,6 +45,9 @@ ROWS = 64
 DENSE_IS_FASTER = 4.0
 
 
+ALONE: Ints = np.zeros(1, dtype=np.int64)
+
+
 class Team:
     """Neurons of one direction of the outputs, and the points at which they are followed."""
 
@@ -54,7 +56,6 @@ class Team:
         self.scale = np.ascontiguousarray(np.abs(columns).max(axis=0))
         self.driven = np.flatnonzero(columns[:, 0])
         self.direction = np.ascontiguousarray(columns[self.driven, 0] / self.scale[0])
-        self.biases = whole.biases[rows]
         self.rise: Array | None = None  # (sample,)
         self.pace, self.work = 0.0, 0
         self.follow_all()
@@ -66,14 +67,19 @@ class Team:
         self.z, self.moved = whole.z[self.rows], whole.coefficients[self.rows]
         self.budget, self.rest = np.inf, PATIENCE
 
-    def step(self, pulls: Array) -> bool:
-        """Move along −η∂L/∂Z, and add what the outputs become; False if the points have to be chosen again."""
-        whole, driven, direction = self.whole, self.driven, self.direction
-        arrays = self.block, self.z, self.moved, self.biases, self.scale
-        self.pace, self.work = team_step(*arrays, pulls, whole.outputs, self.points, driven, direction, whole.shift)
-        self.budget -= self.pace
+    def step(self, pulls: Array) -> None:
+        """Move along −η∂L/∂Z at the points followed, and add what the outputs become."""
+        whole = self.whole
+        z, moved, biases = self.z[None], self.moved[None], whole.biases[None, self.rows]
+        told = pulls[None], whole.outputs[None], self.points, self.driven, self.direction, whole.shift
+        pace, work = team_step(self.block, z, moved, biases, 0, self.scale, *told, ALONE)
+        self.count(pace[0], work[0])
+
+    def count(self, pace: float, work: int) -> None:
+        """Take down a step of the length `pace`."""
+        self.pace, self.work = pace, work
+        self.budget -= pace
         self.rest -= 1
-        return self.budget > 0 and self.rest > 0
 
     def settle(self) -> None:
         """Bring the coefficients of the whole up to date."""
@@ -117,47 +123,41 @@ class Team:
 
 
 class ActiveSet:
-    """Z and C of all neurons, in the order of their teams, moved in place."""
+    """Z and C of all neurons of one run, in the order of their teams, moved in place."""
 
-    def __init__(
-        self, matrix: Array, start: Array, biases: Array | None, second: Array, output_bias: Array, groups: Groups
-    ) -> None:
-        """K, W(0) Xᵀ + b(0) (neuron, sample), b if it is trained, A (output, neuron), c (output,)."""
-        self.matrix, self.output_bias = matrix, output_bias
-        sizes = np.bincount(groups.number)
-        self.ends: Ints = np.cumsum(sizes)  # of the rows of each team
-        in_order = (np.diff(groups.number) >= 0).all()
-        self.order = slice(None) if in_order else np.argsort(groups.number, kind="stable")
-        self.second = np.ascontiguousarray(second[:, self.order])
-        self.start = np.ascontiguousarray(start[self.order])
-        self.z, self.coefficients = self.start.copy(), np.zeros_like(self.start)
+    def __init__(self, of: Runs, number: int) -> None:
+        self.matrix, self.output_bias, self.number = of.matrix, of.output_bias, number
+        self.ends, self.second, self.shift = of.ends, of.second, of.shift
+        self.start, self.z, self.coefficients = of.start[number], of.z[number], of.coefficients[number]
+        self.biases, self.outputs = of.biases[number], of.outputs[number]
         self.gradient = np.empty_like(self.start)
-        self.shift = biases is not None
-        self.asked = False
-        self.biases = np.zeros(len(start), dtype=matrix.dtype)  # how far they have moved
-        self.everything: Ints = np.arange(len(matrix))
-        self.teams = self._teams(sizes)
-        self.outputs: Array = np.empty((len(output_bias), len(matrix)), dtype=matrix.dtype)  # F
+        self.asked, self.follows = False, False  # whether bounds were asked for, and a team follows a part
+        self.everything: Ints = np.arange(len(self.matrix))
+        self.teams = self._teams()
         self._add_all_heights()
         # At the start half of the neurons are on at every point, and rows of K are not worth skipping.
         self.dense, self.skips, self.steps, self.next_look = True, False, 0, 2
         self.pulls: Array | None = None  # those of the last step, once bounds may rest on their signs
 
-    def step(self, pulls: Array, monotone: bool) -> None:
-        """Make a step; `pulls` (output, sample) is η∂L/∂F."""
+    def by_teams(self, pulls: Array, monotone: bool) -> bool:
+        """Begin a step; `pulls` (output, sample) is η∂L/∂F. True if its teams are to make it, else it is made."""
         self.pulls = pulls if monotone else None
         self.steps += 1
         if self.dense and not self._skipping_pays():
             self._dense_step(pulls)
-            return
+            return False
         self._reset_outputs()
-        spent = [team for team in self.teams if not team.step(pulls)]
+        return True
+
+    def end_step(self) -> None:
+        """Choose points anew for the teams that have to."""
+        spent = [team for team in self.teams if team.budget <= 0 or team.rest <= 0]
         for team in spent:
             team.choose()
         if spent:  # a point that was not followed may have come on in this very step
             self._add_all_heights()
-        follows = any(team.budget < np.inf for team in self.teams)
-        self.dense = not follows and DENSE_IS_FASTER * sum(team.work for team in self.teams) > self.z.size
+            self.follows = any(team.budget < np.inf for team in self.teams)
+        self.dense = not self.follows and DENSE_IS_FASTER * sum([team.work for team in self.teams]) > self.z.size
 
     def bounded(self, team: Team) -> bool:
         """Whether it is known how fast a team can raise pre-activations; found out at the first call."""
@@ -166,14 +166,11 @@ class ActiveSet:
         self.asked = True
         return team.rise is not None
 
-    def write(self, coefficients: Array, biases: Array | None) -> None:
-        """Write C (neuron, sample) in the order in which neurons came, and add to b how far they have moved."""
+    def settle(self) -> None:
+        """Bring the coefficients up to date."""
         if not self.dense:  # else nobody follows a part
             for team in self.teams:
                 team.settle()
-        coefficients[self.order] = self.coefficients
-        if biases is not None:
-            biases[self.order] += self.biases
 
     def refresh(self, rows: slice) -> None:
         """Z = Z(0) + C K of some neurons."""
@@ -209,10 +206,10 @@ class ActiveSet:
     def _reset_outputs(self) -> None:
         self.outputs[:] = self.output_bias[:, None]
 
-    def _teams(self, sizes: Ints) -> list[Team]:
-        found = []
-        for end, size in zip(self.ends.tolist(), sizes.tolist(), strict=True):
-            rows = slice(end - size, end)
+    def _teams(self) -> list[Team]:
+        found, ends = [], self.ends.tolist()
+        for begin, end in zip([0, *ends], ends, strict=False):
+            rows = slice(begin, end)
             columns = self.second[:, rows]
             if columns.any():  # a neuron that drives nothing never moves
                 found.append(Team(rows, columns, self))
@@ -233,3 +230,51 @@ class ActiveSet:
             if len(team.driven) == 1:
                 way = np.sign(team.direction[0])
                 team.rise = np.sqrt(np.maximum(square + way * tilts[team.driven[0]], 0) / 2 + slack)
+
+
+class Runs:
+    """Runs on one K from several starts. Each chooses its own points; teams that follow all are moved together."""
+
+    def __init__(self, matrix: Array, start: Array, shift: bool, second: Array, output_bias: Array, team: Ints) -> None:
+        """K, W(0) Xᵀ + b(0) (run, neuron, sample), whether b is trained, A (output, neuron), c, the team of each."""
+        self.matrix, self.shift, self.output_bias = matrix, shift, output_bias
+        self.ends: Ints = np.cumsum(np.bincount(team))  # of the rows of each team
+        in_order = (np.diff(team) >= 0).all()
+        self.order = slice(None) if in_order else np.argsort(team, kind="stable")
+        self.second = np.ascontiguousarray(second[:, self.order])
+        self.start = np.ascontiguousarray(start[:, self.order])
+        self.z, self.coefficients = self.start.copy(), np.zeros_like(self.start)
+        self.biases = np.zeros(self.start.shape[:2], dtype=matrix.dtype)  # how far they have moved
+        self.outputs: Array = np.empty((len(start), len(output_bias), len(matrix)), dtype=matrix.dtype)  # F
+        self.each = [ActiveSet(self, number) for number in range(len(start))]
+
+    def step(self, pulls: Array, monotone: bool) -> None:
+        """Make a step of every run; `pulls` (run, output, sample) is η∂L/∂F."""
+        moving = [run for run in self.each if run.by_teams(pulls[run.number], monotone)]
+        for teams in zip(*[run.teams for run in moving], strict=True):
+            together = [team for team in teams if team.budget == np.inf] if len(teams) > 1 else []
+            self._move(together, pulls)
+            for team in teams:
+                if team not in together:
+                    team.step(pulls[team.whole.number])
+        for run in moving:
+            run.end_step()
+
+    def _move(self, teams: list[Team], pulls: Array) -> None:
+        """A step of the teams of equal place in their runs that follow all points."""
+        if not teams:
+            return
+        one, numbers = teams[0], np.array([team.whole.number for team in teams])
+        z, moved, biases = self.z, self.coefficients, self.biases
+        told = pulls, self.outputs, one.points, one.driven, one.direction, self.shift
+        found = team_step(self.matrix, z, moved, biases, one.rows.start, one.scale, *told, numbers)
+        for team, pace, work in zip(teams, *found, strict=True):
+            team.count(pace, work)
+
+    def write(self, coefficients: Array, biases: Array | None) -> None:
+        """Write C (run, neuron, sample) in the order in which neurons came, and add to b how far they have moved."""
+        for run in self.each:
+            run.settle()
+        coefficients[:, self.order] = self.coefficients
+        if biases is not None:
+            biases[:, self.order] += self.biases

@@ -41,7 +41,9 @@ class Gram(FirstLayer):
     def products(self, block: Array, batch: Batch = ALL) -> Array:
         """s W(0) Xᵀ + C K."""
         if batch.rows is None:
-            return block[..., :1] * self.initial_products + self._times_matrix(block[..., 1:])
+            start = block[..., :1] * self.initial_products
+            # At the start of a run there is nothing to multiply.
+            return start + self._times_matrix(block[..., 1:]) if block[..., 1:].any() else start
         start = block[..., :1] * self.initial_products[..., batch.rows]
         if self.matrix is not None:
             return start + block[..., 1:] @ self.matrix[..., batch.rows]

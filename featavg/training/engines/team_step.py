@@ -14,7 +14,7 @@ SKIPPING = 2.5
 
 @kernel
 def add_rows(matrix: Array, factors: Array, total: Array) -> None:
-    """total += factors K over the factors that are not zero, eight rows of K at a time."""
+    """total += factors K over the factors that are not zero, eight rows of K at a time, added one after the other."""
     samples = len(factors)
     at = np.empty(samples, dtype=np.int64)
     found = 0
@@ -28,13 +28,65 @@ def add_rows(matrix: Array, factors: Array, total: Array) -> None:
         k1, k2, k3, k4 = matrix[at[s]], matrix[at[s + 1]], matrix[at[s + 2]], matrix[at[s + 3]]
         k5, k6, k7, k8 = matrix[at[s + 4]], matrix[at[s + 5]], matrix[at[s + 6]], matrix[at[s + 7]]
         for j in range(samples):
-            total[j] += (a * k1[j] + b * k2[j] + c * k3[j] + d * k4[j]) + (
-                e * k5[j] + f * k6[j] + g * k7[j] + h * k8[j]
-            )
+            begun = total[j] + a * k1[j] + b * k2[j] + c * k3[j] + d * k4[j]
+            total[j] = begun + e * k5[j] + f * k6[j] + g * k7[j] + h * k8[j]
     for s in range(eights, found):
         a, k1 = factors[at[s]], matrix[at[s]]
         for j in range(samples):
             total[j] += a * k1[j]
+
+
+@kernel
+def add_eight_rows(matrix: Array, at: Ints, one: Array, other: Array, total: Array, other_total: Array) -> None:
+    """Add eight rows of K to the totals of two runs, by the factors of each."""
+    a, b, c, d, e, f, g, h = (
+        one[at[0]],
+        one[at[1]],
+        one[at[2]],
+        one[at[3]],
+        one[at[4]],
+        one[at[5]],
+        one[at[6]],
+        one[at[7]],
+    )
+    k1, k2, k3, k4 = matrix[at[0]], matrix[at[1]], matrix[at[2]], matrix[at[3]]
+    k5, k6, k7, k8 = matrix[at[4]], matrix[at[5]], matrix[at[6]], matrix[at[7]]
+    p, q, r, s = other[at[0]], other[at[1]], other[at[2]], other[at[3]]
+    t, u, v, w = other[at[4]], other[at[5]], other[at[6]], other[at[7]]
+    for j in range(len(total)):
+        x1, x2, x3, x4, x5, x6, x7, x8 = k1[j], k2[j], k3[j], k4[j], k5[j], k6[j], k7[j], k8[j]
+        mine = total[j] + a * x1 + b * x2 + c * x3 + d * x4 + e * x5 + f * x6 + g * x7 + h * x8
+        other_total[j] = other_total[j] + p * x1 + q * x2 + r * x3 + s * x4 + t * x5 + u * x6 + v * x7 + w * x8
+        total[j] = mine
+
+
+@kernel
+def add_rows_to_each(matrix: Array, factors: Array, totals: Array) -> None:
+    """`add_rows` for several runs (run, sample), two at a time: rows of K are read once for both.
+
+    A row that only another run needs is added zero times, which changes no bit of a sum that is made row by row.
+    """
+    runs, samples = factors.shape
+    at = np.empty(samples, dtype=np.int64)
+    found = 0
+    for i in range(samples):
+        at[found] = i
+        needed = False
+        for r in range(runs):
+            needed |= factors[r, i] != 0
+        found += needed
+    eights, twos = found - found % 8, runs - runs % 2
+    for s in range(0, eights, 8):
+        for r in range(0, twos, 2):
+            add_eight_rows(matrix, at[s : s + 8], factors[r], factors[r + 1], totals[r], totals[r + 1])
+    for s in range(eights, found):
+        row = matrix[at[s]]
+        for r in range(twos):
+            a, total = factors[r, at[s]], totals[r]
+            for j in range(samples):
+                total[j] += a * row[j]
+    if twos < runs:
+        add_rows(matrix, factors[twos], totals[twos])
 
 
 @kernel
@@ -47,24 +99,76 @@ def skipping_product(gradient: Array, matrix: Array) -> Array:
 
 
 @kernel
-def pull_at(pulls: Array, driven: Ints, direction: Array, point: int) -> float:
-    """η∂L/∂F along a direction of outputs, at a point."""
-    total = direction[0] * pulls[driven[0], point]
-    for d in range(1, len(driven)):
-        total += direction[d] * pulls[driven[d], point]
-    return total
+def add_heights(outputs: Array, points: Ints, driven: Ints, direction: Array, z: Array, scale: Array) -> None:
+    """F += direction · Σ_r scale_r ReLU(z_r) at the points followed; elsewhere every neuron of the team is off."""
+    heights = np.zeros(len(points), dtype=z.dtype)
+    for r in range(len(scale)):
+        for i in range(len(points)):
+            heights[i] += scale[r] * z[r, i] if z[r, i] > 0 else z.dtype.type(0)
+    for d in range(len(driven)):
+        for i in range(len(points)):
+            outputs[driven[d], points[i]] += direction[d] * heights[i]
 
 
 @kernel
-def add_heights(outputs: Array, points: Ints, driven: Ints, direction: Array, z: Array, scale: Array) -> None:
-    """F += direction · Σ_r scale_r ReLU(z_r) at the points followed; elsewhere every neuron of the team is off."""
-    for i in range(len(points)):
-        height = z.dtype.type(0)
-        for r in range(len(scale)):
-            if z[r, i] > 0:
-                height += scale[r] * z[r, i]
-        for d in range(len(driven)):
-            outputs[driven[d], points[i]] += direction[d] * height
+def find_pulls(
+    z: Array,
+    moved: Array,
+    scale: Array,
+    pulls: Array,
+    points: Ints,
+    driven: Ints,
+    direction: Array,
+    pull: Array,
+    shared: Array,
+) -> int:
+    """C ← C − G; return how many rows of K the step takes.
+
+    Adds η∂L/∂F along the direction to `pull`, and writes it to `shared` where most of the team is on.
+    """
+    members, count = z.shape
+    on = np.zeros(count, dtype=np.int64)
+    for r in range(members):
+        for i in range(count):
+            on[i] += z[r, i] >= 0
+    for d in range(len(driven)):
+        for i in range(count):
+            pull[i] += direction[d] * pulls[driven[d], points[i]]
+    work = 0
+    for i in range(count):
+        most = 2 * on[i] > members
+        shared[i] = pull[i] if most else z.dtype.type(0)
+        work += 1 + members - on[i] if most else on[i]
+    for r in range(members):
+        for i in range(count):
+            moved[r, i] -= scale[r] * pull[i] if z[r, i] >= 0 else z.dtype.type(0)
+    return work
+
+
+@kernel
+def move_team(
+    block: Array, z: Array, biases: Array, scale: Array, pull: Array, shared: Array, together: Array, shift: bool
+) -> float:
+    """Z ← Z − G K, with the product of K and what is shared at hand; return max_r |G_r|."""
+    members, count = z.shape
+    longest = 0.0
+    own, step = np.empty(count, dtype=z.dtype), np.empty(count, dtype=z.dtype)
+    for r in range(members):
+        square, total = 0.0, 0.0
+        for i in range(count):
+            mine = scale[r] * pull[i] if z[r, i] >= 0 else z.dtype.type(0)
+            own[i] = mine - scale[r] * shared[i]  # exactly zero where equal
+            square += float(mine * mine)
+            total += float(mine)
+        longest = max(longest, square)
+        step[:] = 0
+        if members > 1:
+            add_rows(block, own, step)
+        sink = z.dtype.type(total) if shift else z.dtype.type(0)
+        biases[r] -= sink
+        for i in range(count):
+            z[r, i] -= scale[r] * together[i] + step[i] + sink
+    return np.sqrt(longest)
 
 
 @kernel
@@ -73,6 +177,7 @@ def team_step(
     z: Array,
     moved: Array,
     biases: Array,
+    first: int,
     scale: Array,
     pulls: Array,
     outputs: Array,
@@ -80,55 +185,28 @@ def team_step(
     driven: Ints,
     direction: Array,
     shift: bool,
-) -> tuple[float, int]:
+    runs: Ints,
+) -> tuple[Array, Ints]:
     """Z ← Z − G K, C ← C − G at the points followed, G_r = scale_r · pull · 1[z_r >= 0].
 
+    Z (run, neuron, point), of which the team begins at neuron `first`, and some of the runs are moved, all by one K.
     Where most of the team is on, G is taken as shared by all, and the others differ from it; one product is made for
     what is shared, and one for each neuron's difference. What the team then contributes is added to the outputs.
-    Returns max_r |G_r|, and how many rows of K were read.
+    Returns max_r |G_r| of each run, and how many rows of K it took.
     """
-    members, count = z.shape
-    shared = np.zeros(count, dtype=z.dtype)
-    own = np.zeros((members, count), dtype=z.dtype)
-    work = 0
-    for i in range(count):
-        on = 0
-        for r in range(members):
-            on += z[r, i] >= 0
-        if on == 0:
-            continue
-        pull = pull_at(pulls, driven, direction, points[i])
-        most = 2 * on > members
-        if most:
-            shared[i] = pull
-            work += 1
-        for r in range(members):
-            active = z[r, i] >= 0
-            if active != most:
-                own[r, i] = scale[r] * pull if active else -scale[r] * pull
-                work += 1
-            if active:
-                moved[r, i] -= scale[r] * pull
-    together = np.zeros(count, dtype=z.dtype)
-    add_rows(block, shared, together)
-    longest = 0.0
-    step = np.empty(count, dtype=z.dtype)
-    for r in range(members):
-        square, total = 0.0, 0.0
-        for i in range(count):
-            pull = scale[r] * shared[i] + own[r, i]
-            square += pull * pull
-            total += pull
-        longest = max(longest, square)
-        step[:] = 0
-        if members > 1:
-            add_rows(block, own[r], step)
-        sink = z.dtype.type(total) if shift else z.dtype.type(0)
-        biases[r] -= sink
-        for i in range(count):
-            z[r, i] -= scale[r] * together[i] + step[i] + sink
-    add_heights(outputs, points, driven, direction, z, scale)
-    return np.sqrt(longest), work
+    last, count = first + len(scale), z.shape[2]
+    pull, shared = np.zeros((len(runs), count), dtype=z.dtype), np.zeros((len(runs), count), dtype=z.dtype)
+    together = np.zeros((len(runs), count), dtype=z.dtype)
+    longest, work = np.empty(len(runs)), np.empty(len(runs), dtype=np.int64)
+    for k, run in enumerate(runs):
+        arrays = z[run, first:last], moved[run, first:last], scale, pulls[run], points, driven, direction
+        work[k] = find_pulls(*arrays, pull[k], shared[k])
+    add_rows_to_each(block, shared, together)
+    for k, run in enumerate(runs):
+        mine = z[run, first:last]
+        longest[k] = move_team(block, mine, biases[run, first:last], scale, pull[k], shared[k], together[k], shift)
+        add_heights(outputs[run], points, driven, direction, mine, scale)
+    return longest, work
 
 
 @kernel
