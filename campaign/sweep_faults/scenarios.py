@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 import subprocess
 import time
 from collections import Counter
@@ -17,6 +18,7 @@ from featavg.sweep import Store
 SEEDS = 2
 PAUSE = 0.05
 MODULE = "campaign.sweep_faults.functions"
+PROGRESS = re.compile(r"\d+ %: ")  # how a line of progress begins, which comes every few seconds
 
 
 @dataclass
@@ -82,14 +84,14 @@ class Sweep:
             self.complaints.append(f"{len(left)} claims are left behind")
 
     def finish(self, driver: subprocess.Popen[str], code: int = 0, sentence: str = "") -> None:
-        """Wait for a driver, which must end with this code and say this, in one line."""
+        """Wait for a driver, which must end with this code and say this, in one line beside those of its progress."""
         try:
             _, said = driver.communicate(timeout=LONGEST)
         except subprocess.TimeoutExpired:
             driver.kill()
             self.complaints.append(f"a driver did not end within {LONGEST:g} seconds")
             return
-        lines = [line for line in said.splitlines() if line.strip()]
+        lines = [line for line in said.splitlines() if line.strip() and not PROGRESS.match(line)]
         if driver.returncode != code or (sentence and (len(lines) != 1 or sentence not in lines[0])):
             self.complaints.append(f"a driver ended with {driver.returncode} and said {said!r}")
 

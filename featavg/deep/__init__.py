@@ -1,7 +1,7 @@
 """The fence around torch: backbones, fitting, features, attacks through a deep network."""
 # ruff: noqa: E402  (torch is asked for before anything that needs it, to fail with one sentence)
 
-from featavg.deep.extra import require_torch
+from featavg.deep.extra import require_torch as require_torch
 
 require_torch()
 

@@ -72,6 +72,9 @@ def split_module(module: Any, x: ArrayLike, head: str | None = None) -> Cut:
 
     The head is the linear layer of that name, or the last one of the module.
     """
+    from featavg.deep import require_torch
+
+    require_torch()
     name, layer = find_head(module, head)
     features = inputs_of(layer, name, module, x)
     bias = None if layer.bias is None else layer.bias.detach().double().numpy()

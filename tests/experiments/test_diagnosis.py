@@ -11,7 +11,8 @@ from featavg import sample_clusters
 from featavg.experiments import Registry
 from featavg.experiments.refinement import diagnosis
 from featavg.experiments.refinement.diagnosis import HEADS, Config, head, p_values
-from featavg.refine import averages, diagnose
+from featavg.refine import diagnose
+from featavg.refine.averages import Averages
 
 FEW = Config(
     trials=2, clusters=10, dim=40, samples=160, gaussian_samples=60, gaussian_dims=(2,), first_seed=1000, seeds=2
@@ -43,10 +44,10 @@ def test_a_small_run_gives_every_claim_and_all_trials() -> None:
 def test_a_statistic_that_pools_dependent_rows_fails_the_claim(monkeypatch: pytest.MonkeyPatch) -> None:
     """The least p of all rows, uncorrected, accuses random heads: the claims must be able to fail."""
 
-    def least(found: averages.Averages) -> float:
+    def least(found: Averages) -> float:
         return float(np.min(found.p_values, where=np.isfinite(found.p_values), initial=1.0))
 
-    monkeypatch.setattr(averages.Averages, "p_value", property(least))
+    monkeypatch.setattr(Averages, "p_value", property(least))
     few = replace(FEW, samples=60)
     found = np.array([p_values(few, seed)[0, 0] for seed in range(1000, 1024, 2)])
     assert np.mean(found > diagnosis.LEVEL) < 0.8

@@ -151,7 +151,7 @@ def small(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
 
     monkeypatch.setenv("FEATAVG_CACHE", str(tmp_path / "cache"))
     backbone = SmallCNN(10, shape=(3, 32, 32), hidden=24, seed=0).eval()
-    monkeypatch.setattr("featavg.deep.efficientnet.imagenet_backbone", lambda: backbone)
+    monkeypatch.setattr("featavg.deep.imagenet_backbone", lambda: backbone)
     monkeypatch.setattr(theorem_setting.Config, "samples", 64)
     monkeypatch.setattr(benchmark, "SubclassClassifier", partial(SubclassClassifier, 5, max_steps=20))
     for key, case in refine_images.SETS.items():

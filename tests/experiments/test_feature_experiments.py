@@ -26,7 +26,7 @@ CONFIGS = {
 
 @pytest.fixture(autouse=True)
 def small_backbone(monkeypatch):
-    for place in ("featavg.deep.pretrained.cifar_backbone", "featavg.deep.efficientnet.imagenet_backbone"):
+    for place in ("featavg.deep.cifar_backbone", "featavg.deep.imagenet_backbone"):
         monkeypatch.setattr(place, lambda: SmallCNN(10, shape=(1, 8, 8), hidden=24, seed=0).eval())
 
 

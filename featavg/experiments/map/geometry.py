@@ -200,8 +200,8 @@ def closed_forms(config: Config, what: str, value: float) -> tuple[Array, Array]
     """The radii of early averages and the best possible, at each center: (cluster,), as the head of this file has them.
 
     >>> averages, best = closed_forms(Config(clusters=4, dim=100), "correlation", 0.5)
-    >>> averages[0] ** 2, best[0] ** 2
-    (12.5, 25.0)
+    >>> print(f"{averages[0] ** 2:.6g} {best[0] ** 2:.6g}")
+    12.5 25
     """
     root, every = np.sqrt(config.dim), np.ones(config.clusters)
     average, best = root / np.sqrt(config.clusters), root / np.sqrt(2)

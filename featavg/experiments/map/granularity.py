@@ -220,8 +220,8 @@ def combining_network(data: Dataset, mixing: float, scale: float = 100.0) -> Net
 def mixed_radius(dim: int, clusters: int, features: float, mixing: float, memory: float = 0.0) -> float:
     """√(d (1 − ν)/(2(g + (s − g) r²))) for g features of the own label, s = k/2 of the class.
 
-    >>> mixed_radius(100, 10, 5, 0.0) ** 2, mixed_radius(100, 10, 1, 0.0) ** 2  # d/k and d/2
-    (10.0, 50.0)
+    >>> print(f"{mixed_radius(100, 10, 5, 0.0) ** 2:.6g} {mixed_radius(100, 10, 1, 0.0) ** 2:.6g}")  # d/k and d/2
+    10 50
     """
     return float(np.sqrt(dim / 2 * (1 - memory) / (features + (clusters / 2 - features) * mixing**2)))
 

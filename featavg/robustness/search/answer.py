@@ -51,12 +51,17 @@ def answer(
     With `within` (point,) only whether a point that near is fooled: lower >= within, or upper <= within.
     """
     found = confirm(problem, propose(problem, budget, progress, start, within=within), agrees, within)
-    again = np.flatnonzero([bool(why) and why != INTERRUPTED and not why.startswith("budget") for why in found.ended])
+    if INTERRUPTED in found.ended:
+        return found
+    again = np.flatnonzero([bool(why) and not why.startswith("budget") for why in found.ended])
     if len(again) and problem.decision.kind != "probabilities":
         few, near = part(problem, again), None if within is None else within[again]
         guess = np.where(np.isfinite(found.witness[again]), found.witness[again], few.x)
-        finer = propose(few, budget, lambda done, total: None, guess, True, near)
-        improve(found, confirm(few, finer, agrees and _agrees_at(agrees, problem.x, again), near), again, near)
+        proposed = propose(few, budget, lambda done, total: None, guess, True, near)
+        finer = confirm(few, proposed, agrees and _agrees_at(agrees, problem.x, again), near)
+        improve(found, finer, again, near)
+        if INTERRUPTED in finer.ended:
+            return found
     if problem.decision.kind != "probabilities":
         _finish(problem, found, min(MOST_SECONDS, RATIONAL_SHARE * budget.seconds), within)
     return found
@@ -64,7 +69,7 @@ def answer(
 
 def _finish(problem: Problem, found: Answer, seconds: float, within: Array | None) -> None:
     """Decide what is left open in rationals, if the network is small and there is time."""
-    left = [i for i, why in enumerate(found.ended) if why and why != INTERRUPTED and not why.endswith("wall seconds")]
+    left = [i for i, why in enumerate(found.ended) if why and not why.endswith("wall seconds")]
     with contextlib.suppress(KeyboardInterrupt):
         for point in left:
             exact = exactly(problem, point, found.upper[point], time.process_time() + seconds)
