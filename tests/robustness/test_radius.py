@@ -162,7 +162,7 @@ def test_nothing_found_is_not_infinity():
 def test_a_budget_ends_honestly():
     """One node does not close a wide random network: the bracket is open, says why, and still verifies."""
     rng = np.random.default_rng(1)
-    network = random_binary(rng, neurons=60, dim=30)
+    network = random_binary(rng, neurons=160, dim=30)
     x = rng.standard_normal((3, 30))
     y = np.where(network.score(x) >= 0, 1, -1)
     short = robust_radius(network, x, y, budget=Budget(nodes=1))
@@ -228,5 +228,5 @@ def test_a_search_that_is_late_has_no_time_left_and_says_so() -> None:
     sum(range(100_000))
     assert clock.left() == 0.0
     assert clock.spent() == "budget of 1e-09 seconds"
-    rung = next_rung([(1.0, 0.5), (1.5, 1.0)], Rung(2.0, 10, 1.0), True, 3.0, clock)
+    rung = next_rung([(1.0, 0.5), (1.5, 1.0)], Rung(2.0, 10, 1.0), True, 3.0, 0.0, clock)
     assert 1.5 < rung.reach <= 3.0

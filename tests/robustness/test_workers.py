@@ -55,8 +55,10 @@ def test_a_wall_budget_is_for_all_points_together():
     assert found.verify().all()
 
 
+# Whoever runs the tests in the background has interruptions ignored, and children inherit that.
 SLOW = """
-import sys, numpy as np, featavg as fa
+import signal, sys, numpy as np, featavg as fa
+signal.signal(signal.SIGINT, signal.default_int_handler)
 from featavg.model import BinaryNetwork
 if __name__ == "__main__":
     rng = np.random.default_rng(0)
