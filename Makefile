@@ -37,12 +37,14 @@ lowest:
 		print(*(one.replace('>=', '==') for one in project['dependencies']), sep='\n')" > .venv-lowest/requirements.txt
 	.venv-lowest/bin/python -m pip install --quiet --disable-pip-version-check -r .venv-lowest/requirements.txt safetensors pytest hypothesis
 	# Deprecations inside old versions of others are theirs.
-	PYTHONPATH=. .venv-lowest/bin/python -m pytest -q -W ignore::DeprecationWarning $(LOWEST)
+	# What they compile is kept apart: another version of the compiler would overwrite what users have.
+	NUMBA_CACHE_DIR=$(CURDIR)/.venv-lowest/compiled PYTHONPATH=$(CURDIR) \
+		.venv-lowest/bin/python -m pytest -q -p no:cacheprovider -W ignore::DeprecationWarning $(LOWEST)
 	for version in 3.12 3.13; do \
 		if python$$version --version > /dev/null 2>&1; then \
 			python$$version -m venv .venv-$$version && \
 			.venv-$$version/bin/python -m pip install --quiet --disable-pip-version-check -e . safetensors pytest hypothesis && \
-			.venv-$$version/bin/python -m pytest -q $(LOWEST) || exit 1; \
+			NUMBA_CACHE_DIR=$(CURDIR)/.venv-$$version/compiled .venv-$$version/bin/python -m pytest -q -p no:cacheprovider $(LOWEST) || exit 1; \
 		else echo "python$$version is not here: left out"; fi; \
 	done
 

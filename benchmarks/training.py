@@ -187,7 +187,7 @@ def main() -> None:
     )
     record = make_record(arrays, time.perf_counter() - began)
     path = write_record(record, FOLDER)
-    draw(record.drawings[0], record.arrays).savefig(path.with_suffix(".png"), dpi=150)
+    draw(record.evidence.drawings[0], record.evidence.table).savefig(path.with_suffix(".png"), dpi=150)
     for claim in record.claims:
         print(f"{claim.verdict}: {claim.text} measured {claim.measured:.2f} in {claim.interval}")
 

@@ -6,27 +6,32 @@ of a header. Case number n of a reader is the same on every machine.
 
 from __future__ import annotations
 
+import contextlib
 import io
 import json
 import resource
 import time
 import zipfile
 from collections import Counter
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import numpy as np
-from rich.progress import track
 
+from campaign.kept import kept_rows
 from campaign.whole_files import READERS
 from featavg.errors import InputError
 from featavg.record import Claim, Drawing, Evidence, Provenance, Record, Table
+from featavg.sweep import Specification
 
 LONGEST = 600  # letters of a sentence
 CASES = 20_000  # of each reader
-MOST_MEMORY = 512  # MB beyond the start, over all cases
+SHARE = 2000  # cases that are kept together
+MOST_MEMORY = 512  # MB beyond the whole files; a case that asks for more gets a MemoryError
+IN_MEMORY = "/dev/shm"  # where there is such a folder, a case need not wait for a disk
 NUMBERS = (
     b"-1",
     b"0",
@@ -52,33 +57,73 @@ class Tally:
     examples: tuple[str, ...]  # one for each
     memory: float  # MB beyond what reading the whole files took
 
+    @classmethod
+    def read_from(cls, row: Mapping[str, Any]) -> Tally:
+        """As `share_of` wrote it."""
+        return cls(**json.loads(row["tally"]))
+
 
 def run(folder: Path, workers: int, cases: int = CASES) -> Record:
-    """Fuzz every reader and sum up."""
-    began = time.perf_counter()
-    tallies = {name: fuzz(name, cases) for name in track(READERS, description="fuzz")}
-    return _record(tallies, cases, time.perf_counter() - began)
+    """Fuzz every reader and sum up; shares that the folder holds are not run again."""
+    share = min(SHARE, cases)
+    axes = {"reader": list(READERS)}
+    spec = Specification("campaign.fuzz:share_of", base={"cases": share}, axes=axes, seeds=-(-cases // share))
+    rows = kept_rows(spec, folder, workers)
+    tallies = {name: summed([Tally.read_from(row) for row in rows if row["reader"] == name]) for name in READERS}
+    return _record(tallies, spec.seeds * share, sum(row["cpu"] for row in rows))
 
 
-def fuzz(name: str, cases: int) -> Tally:
-    """Read `cases` mutants of the whole files of a reader."""
+def share_of(reader: str, cases: int, seed: int) -> dict[str, Any]:
+    """Share number `seed` of the cases of a reader, as it is kept."""
+    began = time.process_time()
+    tally = fuzz(reader, cases, seed * cases)
+    return {"tally": json.dumps(asdict(tally)), "cpu": time.process_time() - began}
+
+
+def summed(tallies: Sequence[Tally]) -> Tally:
+    """All shares of a reader as one."""
+    wrong = sum((Counter(tally.wrong) for tally in tallies), Counter[str]())
+    examples = tuple(example for tally in tallies for example in tally.examples)[: len(wrong)]
+    read, refused = (sum(getattr(tally, name) for tally in tallies) for name in ("read", "refused"))
+    return Tally(read, refused, dict(wrong), examples, max(tally.memory for tally in tallies))
+
+
+def fuzz(name: str, cases: int, first: int = 0) -> Tally:
+    """Read `cases` mutants of the whole files of a reader, from number `first` on."""
     counts: Counter[str] = Counter()
     examples: dict[str, str] = {}
-    with TemporaryDirectory() as place:
+    with TemporaryDirectory(dir=IN_MEMORY if Path(IN_MEMORY).is_dir() else None) as place:
         whole, read = READERS[name](Path(place))
         for path in whole:
             read(path)
         before = _memory()
-        for case in range(cases):
-            path = sorted(whole)[case % len(whole)]
-            rng = np.random.default_rng([case, len(name)])
-            path.write_bytes(mutated(whole[path], rng))
-            end = _end(read, path)
-            path.write_bytes(whole[path])
-            counts[end] += 1
-            examples.setdefault(end, f"{name}, case {case}: {end}")
+        with _capped():
+            for case in range(first, first + cases):
+                path = sorted(whole)[case % len(whole)]
+                rng = np.random.default_rng([case, len(name)])
+                path.write_bytes(mutated(whole[path], rng))
+                end = _end(read, path)
+                path.write_bytes(whole[path])
+                counts[end] += 1
+                examples.setdefault(end, f"{name}, case {case}: {end}")
     wrong = {end: count for end, count in counts.items() if end not in ("read", "refused")}
     return Tally(counts["read"], counts["refused"], wrong, tuple(examples[end] for end in wrong), _memory() - before)
+
+
+@contextlib.contextmanager
+def _capped() -> Iterator[None]:
+    """No more memory than the cap beyond what is taken now, where a system can say how much that is."""
+    said = Path("/proc/self/statm")
+    if not said.exists():
+        yield
+        return
+    taken = int(said.read_text().split()[0]) * resource.getpagesize()
+    soft, hard = resource.getrlimit(resource.RLIMIT_AS)
+    resource.setrlimit(resource.RLIMIT_AS, (taken + MOST_MEMORY * 2**20, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
 
 
 def _end(read: Callable[[Path], object], path: Path) -> str:
@@ -197,7 +242,7 @@ def _claims(tallies: dict[str, Tally], cases: int) -> Iterator[Claim]:
     )
 
 
-def _record(tallies: dict[str, Tally], cases: int, seconds: float) -> Record:
+def _record(tallies: dict[str, Tally], cases: int, cpu: float) -> Record:
     notes = tuple(example for tally in tallies.values() for example in tally.examples)
     values = {"refused": [tally.refused / cases for tally in tallies.values()]}
     same = {"measured": "refused", "lower": "refused", "upper": "refused"}
@@ -209,5 +254,5 @@ def _record(tallies: dict[str, Tally], cases: int, seconds: float) -> Record:
         config=json.loads(json.dumps({"cases": cases, "readers": list(tallies)})),
         seeds=(0,),
         claims=tuple(_claims(tallies, cases)),
-        evidence=Evidence(Table.of(values), (drawing,), notes, Provenance(seconds=round(seconds, 1))),
+        evidence=Evidence(Table.of(values), (drawing,), notes, Provenance(seconds=round(cpu, 1))),
     )

@@ -1,12 +1,14 @@
 """Writers and commands that are killed at any moment, share a folder, or find no room: nothing is lost or half-written.
 
 A child does the work over and over and is killed after a random time, by SIGKILL or SIGTERM. Then every file must be
-one of the whole ones that the work writes, and the next undisturbed work must leave these files alone.
+one of the whole ones that the work writes, and the next undisturbed work must leave these files alone. Every work is
+also done by a process whose home cannot be written to.
 """
 
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import resource
 import signal
@@ -16,31 +18,42 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import numpy as np
-from rich.progress import track
 
+from campaign.kept import kept_rows
+from campaign.read_only import run_python
 from campaign.works import WORKS, empty
 from featavg.errors import InputError
 from featavg.files import PARTIAL
 from featavg.record import Claim, Evidence, Provenance, Record, Table
+from featavg.sweep import Specification
 
 KILLS = 45  # of each work
 SHARE = {"refine": 0.5}  # of the kills, where one work takes seconds
+ALONE = """
+import os, sys, pathlib
+from campaign.works import WORKS
+assert not os.access(os.environ["HOME"], os.W_OK)
+WORKS[sys.argv[1]](pathlib.Path(sys.argv[2]))[0]()
+"""
 
 
 def run(folder: Path, workers: int = 1, kills: int = KILLS) -> Record:
-    """Kill every work so many times, and sum up."""
-    began = time.perf_counter()
-    found: Counter[str] = Counter()
-    done = 0
-    for name in track(WORKS, description="kills"):
-        count = max(int(kills * SHARE.get(name, 1.0)), 2)
-        found += killed(name, count)
-        found += shared(name)
-        found += without_room(name)
-        done += count
-    return _record(found, done, time.perf_counter() - began)
+    """Disturb every work in every way, and sum up; what the folder holds is not done again."""
+    axes = {"work": list(WORKS), "way": list(WAYS)}
+    rows = kept_rows(Specification("campaign.kills:disturbed", base={"kills": kills}, axes=axes), folder, workers)
+    found = sum((Counter(json.loads(row["faults"])) for row in rows), Counter[str]())
+    return _record(found, sum(row["kills_done"] for row in rows), sum(row["cpu"] for row in rows))
+
+
+def disturbed(work: str, way: str, kills: int, seed: int) -> dict[str, Any]:
+    """The faults of a work that is disturbed in one way, as they are kept."""
+    began = _cpu()
+    count = max(int(kills * SHARE.get(work, 1.0)), 2)
+    faults = WAYS[way](work, count)
+    return {"faults": json.dumps(faults), "kills_done": count * (way == "kills"), "cpu": _cpu() - began}
 
 
 def killed(name: str, kills: int) -> Counter[str]:
@@ -77,12 +90,35 @@ def without_room(name: str) -> Counter[str]:
     """What was wrong after work that could write no more than 100 bytes of a file: a full disk, for a writer."""
     with _prepared(name) as (folder, write, read, expected, _):
         before = {path: path.read_bytes() for path in folder.iterdir()}
-        end = os.waitstatus_to_exitcode(os.waitpid(_start(lambda: _cramped(write)), 0)[1])
-        faults = Counter[str]() if end == 2 else Counter([f"{name}: no sentence without room, but {end}"])
-        faults.update(_faults(name, folder, read, expected, empty=False))
+        end = _ending(lambda: _cramped(write))
+        faults = Counter(_faults(name, folder, read, expected, empty=False))
+        if end not in (0, 2):
+            faults[f"{name}: no sentence without room, but {end}"] += 1
+        changed = [path.name for path, content in before.items() if path.exists() and path.read_bytes() != content]
+        faults.update(f"{name}: {one} changed without room" for one in changed if end == 0 or one.endswith(".npz"))
         faults.update(f"{name}: {_told(one)} stays without room" for one in _names(folder) - expected)
-        changed = [path for path, content in before.items() if path.exists() and path.read_bytes() != content]
-        faults.update(f"{name}: {path.name} changed without room" for path in changed if path.suffix == ".npz")
+        empty(folder)
+        end = _ending(lambda: _cramped(write))
+        if end != 2:
+            faults[f"{name}: nothing there, no sentence without room, but {end}"] += 1
+        faults.update(_faults(name, folder, read, expected, empty=True))
+        faults.update(f"{name}: {_told(one)} begun without room" for one in _names(folder) - expected)
+    return faults
+
+
+def with_read_only_home(name: str) -> Counter[str]:
+    """What was wrong after a new process did the work with a home that cannot be written to."""
+    with TemporaryDirectory() as place, _prepared(name) as (_, _, read, expected, _):
+        home, folder = Path(place) / "home", Path(place) / "out"
+        for made in (home, folder):
+            made.mkdir()
+        arguments = ("-c", ALONE, name, str(folder))
+        done = run_python(*arguments, home=home, at=folder, path=Path(__file__).parents[1])
+        faults = Counter[str]()
+        if done.returncode:
+            last = next(reversed(done.stderr.splitlines()), "nothing said")
+            faults[f"{name}: with a read-only home it ends with {done.returncode}, {last[:100]}"] += 1
+        faults.update(_faults(name, folder, read, expected, empty=False))
     return faults
 
 
@@ -136,6 +172,11 @@ def _start(work: Callable[[], object]) -> int:
         os._exit(end)
 
 
+def _ending(work: Callable[[], object]) -> int:
+    """How a child ends that does this work."""
+    return os.waitstatus_to_exitcode(os.waitpid(_start(work), 0)[1])
+
+
 def _forever(work: Callable[[], object]) -> None:
     while True:
         work()
@@ -163,11 +204,26 @@ def _told(name: str) -> str:
     return "a partial file" if name.endswith(PARTIAL) else name
 
 
+WAYS: dict[str, Callable[[str, int], Counter[str]]] = {
+    "kills": killed,
+    "two processes": lambda work, _: shared(work),
+    "full disk": lambda work, _: without_room(work),
+    "read-only home": lambda work, _: with_read_only_home(work),
+}
+
+
+def _cpu() -> float:
+    """CPU seconds of this process and of its children that have ended."""
+    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(one.ru_utime + one.ru_stime for one in used)
+
+
 def _record(faults: Counter[str], kills: int, seconds: float) -> Record:
     claim = Claim.exact(
-        sum(faults.values()), "Work that is killed, shared or without room loses and leaves nothing.",
+        sum(faults.values()), "Work that is killed, shared, without room or without a home loses and leaves nothing.",
         source="campaign", expected=0, tolerance=0, tolerance_reason="a file is whole or as it was",
-        how=f"faults after {kills} kills of {len(WORKS)} works, two processes in a folder, and files of 100 bytes",
+        how=f"faults after {kills} kills of {len(WORKS)} works, two processes in a folder, files of at most 100 bytes, "
+        "and a home that is read-only",
     )  # fmt: skip
     notes = tuple(f"{fault} ({count})" for fault, count in faults.items())
     return Record(

@@ -26,7 +26,7 @@ def finite_matrix(values: ArrayLike, name: str, columns: int | None = None) -> A
     except (TypeError, ValueError) as error:
         raise InputError(f"{name} must be numbers in a matrix, got {error}; pass a 2-d array") from None
     if matrix.ndim != 2:
-        raise InputError(f"{name} must have 2 axes, got shape {matrix.shape}; pass one row a point")
+        raise InputError(f"{name} must have 2 axes, got shape {matrix.shape}; pass one row per point")
     if columns is not None and matrix.shape[1] != columns:
         raise InputError(
             f"{name} must have {columns} columns, got {matrix.shape[1]}; use points of the same coordinates"

@@ -16,6 +16,7 @@ from featavg.arrays import Array, finite_vector
 from featavg.errors import InputError
 
 DRAWS = 1000  # of a bootstrap
+ENDLESS = 1e200  # a ratio beyond this has nothing below the line
 
 
 def student_t(values: ArrayLike, level: float = 0.95) -> tuple[float, float]:
@@ -117,6 +118,11 @@ def bootstrap_ratio(
 
     >>> bootstrap_ratio(np.array([2.0, 4.0]), np.array([1.0, 2.0]), np.mean, np.random.default_rng(0))
     (2.0, (2.0, 2.0))
+
+    Where so many draws have 0 below the line that no end can be told, it is ∞:
+
+    >>> bootstrap_ratio(np.array([2.0, 4.0, 6.0]), np.array([0.0, 1.0, 2.0]), np.median, np.random.default_rng(0))
+    (4.0, (3.0, inf))
     """
     _check_level(level)
     top, bottom = (np.minimum(values, 1e300) for values in (above, below))
@@ -125,7 +131,9 @@ def bootstrap_ratio(
     value = float(statistic(top) / max(statistic(bottom), 1e-300))
     low, high = np.quantile(spread, [(1 - level) / 2, (1 + level) / 2])
     # The ratio itself may lie just outside of what was drawn.
-    return value, (min(float(low), value), max(float(high), value))
+    ends = (value, min(float(low), value), max(float(high), value))
+    value, least, most = (np.inf if end > ENDLESS else end for end in ends)
+    return value, (least, most)
 
 
 def _sample(values: ArrayLike) -> Array:

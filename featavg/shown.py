@@ -34,10 +34,10 @@ def html_table(said: str, rows: Rows) -> str:
     return f"<p>{escape(said)}</p><table>{body}</table>"
 
 
-def frame(columns: Mapping[str, Any], index: Any = None) -> Any:
-    """A pandas table of these columns, or one sentence that says how to get pandas."""
+def frame(columns: Mapping[str, Any] | Sequence[Mapping[str, Any]], index: Any = None) -> Any:
+    """A pandas table of columns by name, or of rows, or one sentence that says how to get pandas."""
     try:
         import pandas as pd
     except ImportError:
         raise InputError("to_frame needs pandas: pip install pandas") from None
-    return pd.DataFrame(dict(columns), index=index)
+    return pd.DataFrame(columns) if index is None else pd.DataFrame(columns, index=index)

@@ -68,23 +68,18 @@ def _narrow() -> None:
         _shared.inside.add(threading.get_ident())
         _own.modules = len(sys.modules)
         # torch first: it would take the 1 of the OpenMP pool that it sits on for the caller's.
-        _narrow_torch()
+        torch = _torch()
+        if torch is not None and _own.torch is None:
+            found = torch.get_num_threads()
+            # A thread that meets torch for the first time takes over what was set last, be it the 1 of another in here.
+            _own.torch = found if found > 1 or _shared.torch is None else _shared.torch
+            _shared.torch = _shared.torch or _own.torch
+            torch.set_num_threads(1)
         for pool in get_cached_controller().lib_controllers:
             pools = _shared.pools if _is_shared(pool) else _own.pools
             if pool.filepath not in pools and pool.num_threads is not None:
                 pools[pool.filepath] = pool, pool.num_threads
                 _set(pool, 1)
-
-
-def _narrow_torch() -> None:
-    torch = _torch()
-    if torch is None or _own.torch is not None:
-        return
-    found = torch.get_num_threads()
-    # A thread that meets torch for the first time takes over what was set last, be it the 1 of another thread in here.
-    _own.torch = found if found > 1 or _shared.torch is None else _shared.torch
-    _shared.torch = _shared.torch or _own.torch
-    torch.set_num_threads(1)
 
 
 def _leave() -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 
 import featavg as fa
-from featavg.progress import on_screen
+from featavg.progress import Progress, on_screen
 
 
 def last_lines(capsys: pytest.CaptureFixture[str]) -> list[str]:
@@ -45,3 +47,30 @@ def test_a_line_on_the_screen_is_written_over_and_ends(capsys: pytest.CaptureFix
     assert shown.endswith("\n")
     assert shown.count("\r") < 20  # not a line for each
     assert max(map(len, shown.split("\r"))) < 80
+
+
+def told_by(work: Callable[[Progress], object]) -> list[str]:
+    """What is worked on, in order; no share is smaller than the one before."""
+    told: list[tuple[float, str]] = []
+    work(lambda share, what: told.append((share, what)))
+    shares = [share for share, _ in told]
+    assert shares == sorted(shares)
+    assert 0 <= shares[0] <= shares[-1] <= 1
+    return [what for _, what in told]
+
+
+def test_refinement_says_which_choice_is_tried() -> None:
+    data = fa.sample_clusters(clusters=4, dim=30, samples=100, seed=0, coordinates="ambient")
+    what = told_by(lambda tell: fa.refine_points(data.x, data.y, n_subclasses=(1, 2), progress=tell))
+    for split in (1, 2, 3):
+        for count in (1, 2):
+            assert f"split {split} of 3, {count} sub-classes per class, part 1 held out" in what
+        assert f"split {split} of 3, training on the labels as they are" in what
+    assert what[-1] == "done"
+
+
+def test_a_diagnosis_says_which_choice_is_tried() -> None:
+    data = fa.sample_clusters(clusters=4, dim=30, samples=100, seed=0, coordinates="ambient")
+    what = told_by(lambda tell: fa.diagnose(fa.averaging_network(data), data.x, data.y, progress=tell))
+    assert "finer labels, split 1 of 3, 1 sub-classes per class, part 1 held out" in what
+    assert any(one.startswith("coarse labels, split 3 of 3") for one in what)

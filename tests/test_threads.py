@@ -22,8 +22,7 @@ import torch
 
 import featavg as fa
 from featavg.experiments import Chapter, Expect, reproduce
-from featavg.refine import classifier
-from featavg.refine.discover import subclasses
+from featavg.refine import classifier, sublabels
 from featavg.robustness import answering
 from featavg.robustness.attacks.base import Attack, Found
 from featavg.robustness.attacks.field import Field
@@ -210,7 +209,7 @@ def replaced(patch: pytest.MonkeyPatch, owner: Any, name: str, look: Look) -> No
 
 
 def discover(look: Look, patch: pytest.MonkeyPatch, folder: Any) -> None:
-    replaced(patch, subclasses, "embed", look)
+    replaced(patch, sublabels, "embed", look)
     fa.discover_sublabels(DATA.x, DATA.y, 2)
 
 

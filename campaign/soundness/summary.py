@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from campaign.soundness.crowded import FORMULA_AGREES
 from campaign.soundness.judgement import FAULTS
 from campaign.soundness.larger import SOLVERS_AGREE
 from campaign.soundness.pooled import DIGITS
@@ -73,7 +74,8 @@ def _no_faults(told: list[dict[str, Any]]) -> list[Claim]:
     shown = {fault: len(told) for fault in CLAIMS} | {"not verified by the audit": audited}
     rest = {
         "lower above the truth": f"; decided in rationals, for summed probabilities against enclosures of {DIGITS:g}, "
-        f"on larger networks up to the solvers' {SOLVERS_AGREE:g} and SCIP's {SCIP_AGREES:g}",
+        f"on larger networks up to the solvers' {SOLVERS_AGREE:g}, SCIP's {SCIP_AGREES:g} and {FORMULA_AGREES:g} of a "
+        "formula in floats",
     }
     return [
         Claim.exact(

@@ -13,6 +13,7 @@ import numpy as np
 from flint import fmpq
 
 from campaign.soundness.corruption import damaged, disturbed, outcome, standing
+from campaign.soundness.crowded import crowded_problem, subset_radius
 from campaign.soundness.hostile import hostile_problem
 from campaign.soundness.judgement import judged
 from campaign.soundness.larger import Undecided, larger_problem, solver_radius
@@ -23,9 +24,10 @@ from campaign.soundness.rationals import fooled
 from campaign.soundness.scip import scip_truth
 from campaign.soundness.truth import Truth, exact_radius
 
-SOLVER_FROM, SCIP_FROM, ROUND = 90, 99, 100  # of every hundred problems 90 are small, 9 go to solvers, 1 to SCIP
+# Of every hundred problems 90 are small, 2 crowded, 7 go to solvers, 1 to SCIP.
+CROWDED_FROM, SOLVER_FROM, SCIP_FROM, ROUND = 90, 92, 99, 100
 SETTLING = 120.0  # CPU seconds
-AUDIT_EVERY, CORRUPT_EVERY, DAMAGES = 10, 10, 3
+AUDIT_EVERY, CORRUPT_EVERY, DAMAGES = 9, 9, 3  # 9 and a round have no common divisor: all kinds get their share
 
 
 def tried(seed: int, number: int) -> tuple[dict[str, Any], Problem]:
@@ -67,6 +69,8 @@ def tried(seed: int, number: int) -> tuple[dict[str, Any], Problem]:
 def posed(seed: int, number: int) -> tuple[str, Problem]:
     """The problem of a number, and who knows the truth about it."""
     place = number % ROUND
+    if CROWDED_FROM <= place < SOLVER_FROM:
+        return "formula", crowded_problem(seed, number)
     if place >= SOLVER_FROM:
         return ("SCIP" if place >= SCIP_FROM else "solver"), larger_problem(seed, number)
     problem = hostile_problem(seed, number)
@@ -80,6 +84,8 @@ def true_radius(oracle: str, problem: Problem, answer: Answer) -> Truth:
             return exact_radius(problem)
         if oracle == "balls":
             return pooled_radius(problem)
+        if oracle == "formula":
+            return subset_radius(problem)
         if oracle == "solver":
             return solver_radius(problem)
         return scip_truth(problem, answer.upper)

@@ -68,9 +68,7 @@ class Dask:
         self.environment = ENVIRONMENT | {"DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES": str(deaths)}
         self.scheduler = self._start("dask_scheduler", "--port", "0", "--no-dashboard")
         until(lambda: self.file.exists() and self.file.stat().st_size > 0, "the scheduler to start")
-        self.nannies = [
-            self._start("dask_worker", "--nworkers", "1", "--nthreads", "1", "--no-dashboard") for _ in range(2)
-        ]
+        self.start_workers()
 
     @property
     def address(self) -> str:
@@ -81,20 +79,34 @@ class Dask:
         """The processes that run trials."""
         return [child for nanny in self.nannies for child in children(nanny.pid, WORKER)]
 
+    def start_workers(self) -> None:
+        """Two, each of one thread."""
+        one = ("dask_worker", "--nworkers", "1", "--nthreads", "1", "--no-dashboard")
+        self.nannies = [self._start(*one) for _ in range(2)]
+
+    def end_workers(self) -> None:
+        """The nannies too, so that none comes back."""
+        for nanny in self.nannies:
+            _end_with_children(nanny)
+
     def close(self) -> None:
         """End everything that was started."""
-        for process in [*self.nannies, self.scheduler]:
-            below = children(process.pid)
-            process.kill()
-            process.wait()
-            for child in below:
-                kill(child)
+        self.end_workers()
+        _end_with_children(self.scheduler)
 
     def _start(self, program: str, *options: str) -> subprocess.Popen[bytes]:
         where = ["--host", "127.0.0.1", "--scheduler-file", str(self.file)]
         command = [sys.executable, "-m", f"distributed.cli.{program}", *where, *options]
         quiet = subprocess.DEVNULL
         return subprocess.Popen(command, stdout=quiet, stderr=quiet, env=self.environment, cwd=self.file.parent)
+
+
+def _end_with_children(process: subprocess.Popen[bytes]) -> None:
+    below = children(process.pid)
+    process.kill()
+    process.wait()
+    for child in below:
+        kill(child)
 
 
 @contextmanager

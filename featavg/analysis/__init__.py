@@ -2,8 +2,11 @@
 
 from featavg.analysis.assumptions import Assumption as Assumption
 from featavg.analysis.assumptions import assumptions as assumptions
+from featavg.analysis.averaging import IMPORTANT as IMPORTANT
+from featavg.analysis.averaging import Averages as Averages
 from featavg.analysis.averaging import Averaging as Averaging
 from featavg.analysis.averaging import alignment as alignment
+from featavg.analysis.averaging import averages as averages
 from featavg.analysis.averaging import averaging as averaging
 from featavg.analysis.averaging import averaging_index as averaging_index
 from featavg.analysis.averaging import averaging_p_value as averaging_p_value

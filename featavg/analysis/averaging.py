@@ -31,6 +31,8 @@ from featavg.errors import InputError
 from featavg.model import Network
 
 Against = Literal["all", "own"]
+# Rows below this share of the most important one cannot move a decision.
+IMPORTANT = 0.01
 
 
 @dataclass(frozen=True)
@@ -74,6 +76,34 @@ def averaging(rows: Array, row_class: Any, features: Array, class_of: Any, again
             index[of_class] = _index(everywhere[of_class][:, own], everywhere[of_class])
         p_values[of_class] = _p_values(inside, _unit(features[own]))
     return Averaging(cosines(rows, features), index, p_values)
+
+
+@dataclass(frozen=True)
+class Averages(Averaging):
+    """How rows of weights relate to sub-classes, and how much of the weights that explains."""
+
+    share: float  # of the squared length of all rows that lies in the span of the class averages and the mean
+    chance_share: float  # the same for random directions in the span of all sub-classes
+
+
+def averages(
+    rows: Array, row_class: Ints, importance: Array, centers: Array, class_of: Ints, mean: Array | None = None
+) -> Averages:
+    """Measure rows of weights against centred means (subclass, feature) of sub-classes and the `mean` of all points.
+
+    >>> found = averages(np.array([[1.0, 1.0, 0.0]]), np.array([0]), np.ones(1), np.eye(3), np.array([0, 0, 1]))
+    >>> found.index, found.alignment.round(2)
+    (array([1.]), array([[0.71, 0.71, 0.  ]]))
+    """
+    matters = importance > IMPORTANT * importance.max()
+    rows, row_class, importance = rows[matters], row_class[matters], importance[matters]
+    found = averaging(rows, row_class, centers, class_of, against="own")
+    # Neurons on points away from the origin hold averages that are not centred: the mean of all points is one of them.
+    origin = np.zeros((1, centers.shape[1])) if mean is None else mean[None]
+    classes = np.vstack([*(_average(centers[class_of == c]) for c in np.unique(class_of)), origin])
+    share = _share(rows, importance, classes)
+    chance = np.linalg.matrix_rank(classes) / max(np.linalg.matrix_rank(np.vstack([centers, origin])), 1)
+    return Averages(found.alignment, found.index, found.p_values, share, float(chance))
 
 
 def alignment(network: Network, centers: ArrayLike) -> Array:
@@ -145,6 +175,18 @@ def _of_network(network: Network, data: Dataset, against: Against, centred: bool
         raise InputError(f"against must be all or own, and own for centred features, got {against!r} and {centred=}")
     features = data.centers - data.x.mean(axis=0) if centred else data.centers
     return averaging(network.weights, coarse_class(network, data), features, data.center_labels, against)
+
+
+def _average(centers: Array) -> Array:
+    average: Array = (centers / np.maximum(np.linalg.norm(centers, axis=1, keepdims=True), 1e-300)).sum(axis=0)
+    return average
+
+
+def _share(rows: Array, importance: Array, classes: Array) -> float:
+    _, sizes, axes = np.linalg.svd(classes, full_matrices=False)
+    basis = axes[sizes > 1e-9 * sizes.max(initial=1e-300)]
+    units = rows / np.linalg.norm(rows, axis=1, keepdims=True)
+    return float(importance**2 @ ((units @ basis.T) ** 2).sum(axis=1) / (importance**2).sum())
 
 
 def _index(own: Array, every: Array) -> Array:

@@ -97,4 +97,7 @@ def log_sum(loss: Loss, outputs: Array, codes: Ints) -> Array:
 
 
 def _size(network: Network, trained: Collection[str]) -> float:
-    return parameter_norm(network, trained) ** homogeneous_degree(network, trained)
+    size = parameter_norm(network, trained) ** homogeneous_degree(network, trained)
+    if not size:
+        raise InputError(f"a network whose {', '.join(trained)} are all 0 has no normalised margin; train it first")
+    return size

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import lambertw, ndtr
+from scipy.special import lambertw, ndtr, wrightomega
 
 from featavg.arrays import Array
 from featavg.data import Dataset
@@ -113,6 +113,23 @@ def averaging_margin(setting: Setting, neurons_per_class: int) -> float:
 def decoupled_margin(setting: Setting, neurons_per_class: int) -> float:
     """√(2d/(m k²)) α: normalised margin of the decoupled network of as many neurons; smaller by √(k/2)."""
     return averaging_margin(setting, neurons_per_class) / float(np.sqrt(setting.clusters / 2))
+
+
+def decoupled_growth(
+    setting: Setting, times: ArrayLike, neurons_per_class: int, share: ArrayLike | None = None
+) -> Array:
+    """λ of a class's own feature at time t of the gradient flow on fine labels, for points without noise.
+
+    Softmax cross-entropy drives it by λ' = (α d s/h) (k − 1)/(e^(αλ) + k − 1) from 0, with a share s of all points in
+    the class (1/k by default), so that e^(αλ) + (k − 1) αλ = 1 + (k − 1) α² d s t/h. Times and shares broadcast.
+
+    >>> decoupled_growth(Setting(clusters=10, dim=3072), [1.0, 1e8], neurons_per_class=3).round(2)
+    array([ 6.76, 25.25])
+    """
+    others, each = setting.clusters - 1, 1 / setting.clusters if share is None else np.asarray(share, dtype=np.float64)
+    driven = setting.signal**2 * setting.dim / neurons_per_class * each * np.asarray(times, dtype=np.float64)
+    # With u = e^(αλ)/(k − 1): u + ln u = 1/(k − 1) + driven − ln(k − 1).
+    return np.asarray(np.log(others * wrightomega(1 / others + driven - np.log(others))) / setting.signal)
 
 
 def first_clusters_with_a_time_window() -> float:

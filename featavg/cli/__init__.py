@@ -97,7 +97,16 @@ def _terminated_in_order() -> Iterator[None]:
         yield
         return
     heard = [signal.SIGTERM, *([signal.SIGALRM] if hasattr(signal, "setitimer") else [])]
-    before = [signal.signal(one, _terminate) for one in heard]
+    asked = threading.Event()
+
+    def terminate(*_: object) -> None:
+        """End, and ask again later: an error inside a destructor, where a signal may fall, is swallowed by Python."""
+        asked.set()
+        if hasattr(signal, "setitimer"):
+            signal.setitimer(signal.ITIMER_REAL, ASK_AGAIN)
+        sys.exit(TERMINATED)
+
+    before = [signal.signal(one, terminate) for one in heard]
     try:
         yield
     finally:
@@ -105,10 +114,5 @@ def _terminated_in_order() -> Iterator[None]:
             signal.setitimer(signal.ITIMER_REAL, 0.0)
         for one, handler in zip(heard, before, strict=True):
             signal.signal(one, handler)
-
-
-def _terminate(*_: object) -> None:
-    """End, and ask again later: an error inside a destructor, where a signal may fall, is swallowed by Python."""
-    if hasattr(signal, "setitimer"):
-        signal.setitimer(signal.ITIMER_REAL, ASK_AGAIN)
-    sys.exit(TERMINATED)
+        if asked.is_set():  # also if that was swallowed, and the work was done before it was asked again
+            sys.exit(TERMINATED)

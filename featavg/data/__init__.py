@@ -20,6 +20,7 @@ from featavg.data.labels import UNKNOWN as UNKNOWN
 from featavg.data.labels import Labels as Labels
 from featavg.data.labels import Names as Names
 from featavg.data.labels import encode as encode
+from featavg.data.labels import split as split
 from featavg.data.open import open_data as open_data
 from featavg.data.open import sublabels_of as sublabels_of
 from featavg.data.readers import read_points as read_points
@@ -27,7 +28,6 @@ from featavg.data.sets import SETS as SETS
 from featavg.data.sets import image_set as image_set
 from featavg.data.space import Coordinates as Coordinates
 from featavg.data.space import Space as Space
-from featavg.data.splits import split as split
 
 # The name that users of cluster samples know.
 ClusterData = Dataset

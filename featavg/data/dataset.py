@@ -23,7 +23,7 @@ class ClusterModel:
     noise_scale: float  # σ
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Dataset:
     """Points with labels; what else is known of them is optional.
 
@@ -47,6 +47,11 @@ class Dataset:
             object.__setattr__(self, "space", Space(axes, axes))
         if self.fine is not None and self.classes_of_fine is None:
             object.__setattr__(self, "classes_of_fine", class_of(self.labels, self.fine))
+
+    def __repr__(self) -> str:
+        fine = "" if self.fine is None else f", {len(self.fine.names)} fine labels"
+        what = f"images {self.shape}" if self.shape else f"{self.x.shape[1]} {self.coordinates} axes"
+        return f"Dataset({len(self)} points, {what}, {len(self.labels.names)} classes{fine})"
 
     @property
     def y(self) -> Names:
@@ -202,6 +207,8 @@ def dataset(
     >>> data = dataset([[0.0], [1.0], [2.0]], ["dog", "cat", "dog"], ["pug", "tom", "lab"])
     >>> data.labels.codes, data.center_labels
     (array([1, 0, 1]), array(['dog', 'dog', 'cat'], dtype='<U3'))
+    >>> data
+    Dataset(3 points, 1 ambient axes, 2 classes, 3 fine labels)
     """
     points = finite_matrix(x, "x")
     if not len(points):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 
 import numpy as np
@@ -11,6 +12,8 @@ from featavg.data.dataset import Dataset
 
 SHOWN = 3  # names of columns in a sentence
 MANY = 12  # more classes than this are counted, not listed
+PIXELS = 16  # fewer columns than this are hardly an image
+BRIGHT = 200  # of 255: half of the pixels of a set of images are as bright somewhere
 IDS = {"id", "index", "row", "no", "nr", "number", "unnamed: 0", ""}
 PARTS = {"train", "training", "test", "testing", "val", "valid", "validation", "dev"}
 
@@ -51,7 +54,7 @@ def remarks(data: Dataset) -> list[str]:
     named = zip(data.feature_names, data.x.T, strict=True) if data.feature_names else ()
     found = [
         f"column {name} looks like a number of the row, which says nothing about its class; leave it out with "
-        f"--drop {name}"
+        f"--drop {shlex.quote(name)}"
         for name, column in named
         if _counts_rows(name, column)
     ]
@@ -60,9 +63,10 @@ def remarks(data: Dataset) -> list[str]:
             f"the classes are called {' and '.join(data.class_names)}, as parts of one data set are; if they are "
             "parts, give the folder of one of them, or name the column of classes with --label"
         )
-    if data.shape and (data.x.max(initial=0.0) > 1.0 or data.x.min(initial=0.0) < 0.0):
+    if _are_bytes(data.x) or (data.shape and (data.x.max(initial=0.0) > 1.0 or data.x.min(initial=0.0) < 0.0)):
+        what = "pixels" if data.shape else "values look like pixels that"
         found.append(
-            f"the pixels go from {data.x.min():g} to {data.x.max():g}, not from 0 to 1; every radius is in their units"
+            f"the {what} go from {data.x.min():g} to {data.x.max():g}, not from 0 to 1; every radius is in their units"
         )
     return found
 
@@ -74,3 +78,15 @@ def _counts_rows(name: str, column: Array) -> bool:
     steps = np.diff(column)
     gapless = column.max() - column.min() == len(column) - 1
     return bool(gapless or (steps > 0).all() or name.strip().lower() in IDS or name.lower().endswith(("_id", " id")))
+
+
+def _are_bytes(x: Array) -> bool:
+    """Whole numbers from 0 to 255 in columns that mostly come near 255: pixels, though nobody said so.
+
+    >>> _are_bytes(np.tile([[0.0], [9.0], [255.0]], 16)), _are_bytes(np.tile([[0.0], [9.0], [100.0]], 16))
+    (True, False)
+    """
+    if x.shape[1] < PIXELS or x.min(initial=0.0) < 0 or x.max(initial=0.0) > 255 or not np.array_equal(x, np.round(x)):
+        return False
+    varying = np.ptp(x, axis=0) > 0
+    return bool((x[:, varying].max(axis=0, initial=0.0) >= BRIGHT).sum() * 2 > varying.sum())

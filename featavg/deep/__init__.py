@@ -23,7 +23,6 @@ from featavg.deep.fit import fit as fit
 from featavg.deep.heads import HeadedNetwork as HeadedNetwork
 from featavg.deep.heads import as_torch as as_torch
 from featavg.deep.heads import coarse_head as coarse_head
-from featavg.deep.heads import dead_neurons as dead_neurons
 from featavg.deep.heads import extract_features as extract_features
 from featavg.deep.heads import feature_data as feature_data
 from featavg.deep.heads import fine_head as fine_head

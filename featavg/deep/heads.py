@@ -14,7 +14,7 @@ import torch
 from numpy.typing import ArrayLike
 from torch import Tensor, nn
 
-from featavg.arrays import Array, Bools, finite_matrix, labels_among
+from featavg.arrays import Array, finite_matrix, labels_among
 from featavg.data import Dataset, Labels
 from featavg.deep.images import as_images, outputs_of
 from featavg.errors import InputError
@@ -65,17 +65,6 @@ def fine_head(data: Dataset, neurons: int = NEURONS, *, seed: int = 0, scale: fl
     if neurons % data.clusters or neurons < data.clusters:
         raise InputError(f"neurons must be a multiple of the {data.clusters} classes, got {neurons}")
     return MulticlassNetwork.random(data, neurons // data.clusters, seed=seed, scale=scale)
-
-
-def dead_neurons(network: Network, data: Dataset) -> Bools:
-    """Which neurons are off at every point: (neuron,); no gradient will ever wake them.
-
-    >>> from featavg import Points
-    >>> points = Points(np.array([[1.0], [2.0]]), np.array([1, -1]), np.array([0, 1]))
-    >>> dead_neurons(BinaryNetwork(np.array([[1.0], [-1.0]]), np.zeros(2), np.ones((1, 2)), np.zeros(1)), points)
-    array([False,  True])
-    """
-    return np.asarray(~(network.preactivations(data.x) > 0).any(axis=0))
 
 
 class HeadedNetwork(nn.Module):

@@ -11,7 +11,8 @@ A module in a folder here that says what it costs is a chapter, found by its fil
                 how many independent points (`Quantity`)
     CLAIMS      what is expected of which column, why so near (`Expect`)
     DRAWINGS    which columns are drawn how (`Drawing`); columns are averaged over seeds, `band=0.95` adds intervals
-    measure     measure(config, seed) -> dict: one seed's numbers; it draws nothing and prints nothing
+    measure     measure(config, seed) -> dict: one seed's numbers; it draws nothing, prints nothing, and does not depend
+                on the number of seeds, because rows that are there already are kept
 
 Optional: CASES, {axis: cases or a function of the configuration}, when `measure(config, seed, case)` is run for each of
 several cases; COORDS, the coordinates of other axes; `derive(config, table) -> Table` with more columns, as slopes or

@@ -19,14 +19,19 @@ from featavg.threads import one_thread
 if TYPE_CHECKING:
     from featavg.experiments.registry import Chapter
 
-Rows = MutableMapping[tuple[Any, int], Mapping[str, Any]]  # (case, seed) -> what `measure` returned
+Rows = MutableMapping[tuple[str, int], Mapping[str, Any]]  # (case, seed) -> what `measure` returned
 PREPARATION = 0.2  # the share of a case's time that `prepare` is thought to take
 
 
 @one_thread()
-def run_chapter(chapter: Chapter, config: Any, progress: Progress, rows: Rows | None = None) -> Record:
-    """Run a chapter; what `rows` holds already is not measured again, and what is measured is put there at once."""
-    began, module = time.perf_counter(), chapter.module
+def run_chapter(
+    chapter: Chapter, config: Any, progress: Progress, rows: Rows | None = None, spent: float = 0.0
+) -> Record:
+    """Run a chapter; what `rows` holds already, which took `spent` seconds, is not measured again.
+
+    What is measured is put into `rows` at once.
+    """
+    began, module = time.perf_counter() - spent, chapter.module
     seeds = range(config.first_seed, config.first_seed + config.seeds)
     axis, cases = cases_of(module, config)
     found: Rows = {} if rows is None else rows
@@ -39,12 +44,12 @@ def run_chapter(chapter: Chapter, config: Any, progress: Progress, rows: Rows | 
             start = PREPARATION
         for j, seed in enumerate(seeds):
             low, high = (start + (1 - start) * (j + k) / len(seeds) for k in (0, 1))
-            if (label, seed) not in found:
+            if (str(label), seed) not in found:
                 within = part(tell, low, high, f"seed {seed}")
                 given = {"config": config, "seed": seed, "case": prepared[label], "progress": within}
-                found[label, seed] = call(module.measure, **given)
+                found[str(label), seed] = call(module.measure, **given)
             tell(high, f"seed {seed}")
-    table = table_of(module, config, [[found[label, seed] for seed in seeds] for label in cases])
+    table = table_of(module, config, [[found[str(label), seed] for seed in seeds] for label in cases])
     table = replace(table, coords={**table.coords, "seed": np.array(seeds), **({axis: list(cases)} if axis else {})})
     context = {"config": config, "prepared": prepared if axis else prepared[""]}
     return _record(chapter, context, _described(module, context, table), seeds, began)
@@ -55,7 +60,7 @@ def _record(chapter: Chapter, context: dict[str, Any], table: Table, seeds: rang
     drawings = [_filled(drawing, config, table) for drawing in _all(module, "drawings", context, table)]
     notes = [told(note, config, table) for note in _all(module, "notes", context, table)]
     claims = [expect.claim(config, table) for expect in _all(module, "claims", context, table)]
-    provenance = Provenance(seconds=round(time.perf_counter() - began, 3))
+    provenance = Provenance(seconds=round(time.perf_counter() - began, 3), code=chapter.code)
     evidence = Evidence(table, tuple(drawings), tuple(notes), provenance)
     return Record(chapter.name, chapter.title, asdict(config), tuple(seeds), tuple(claims), evidence)
 
@@ -91,10 +96,29 @@ def table_of(module: Any, config: Any, rows: list[list[Mapping[str, Any]]]) -> T
     return Table(columns, {axis: named.get(axis, range(size)) for axis, size in sizes.items()})
 
 
+def rows_of(module: Any, config: Any, table: Table) -> dict[tuple[str, int], dict[str, Any]]:
+    """The rows that the table of a record was made from: `table_of` backwards."""
+    labels, seeds = [str(label) for label in cases_of(module, config)[1]], table["seed"].tolist()
+    rows: dict[tuple[str, int], dict[str, Any]] = {(label, seed): {} for label in labels for seed in seeds}
+    for name in (name for name in table.columns if name in module.COLUMNS):
+        column, about = table.columns[name], module.COLUMNS[name]
+        if isinstance(about, Quantity) and about.once:
+            rows[labels[0], seeds[0]][name] = column.values
+        else:
+            own = column.values.shape[column.axes.index("seed") + 1 :]
+            for row, value in zip(rows.values(), column.values.reshape(-1, *own), strict=True):
+                row[name] = value
+    return rows
+
+
 def _described(module: Any, context: dict[str, Any], table: Table) -> Table:
     """The table with what is derived from it, all texts filled in."""
     if derive := getattr(module, "derive", None):
-        table = call(derive, **context, table=table)
+        measured, table = table.columns, call(derive, **context, table=table)
+        # `rows_of` takes the columns that COLUMNS describes for what `measure` returned.
+        for name in {*measured, *module.COLUMNS} & {*measured, *table.columns}:
+            if name not in measured or table.columns.get(name) is not measured[name]:
+                raise InputError(f"`derive` must leave {name!r}, which COLUMNS describes, to `measure`; rename its own")
     columns = {name: replace(c, text=told(c.text, context["config"], table)) for name, c in table.columns.items()}
     coords = {a: range(n) for c in columns.values() for a, n in zip(c.axes, c.values.shape, strict=True)}
     return Table(columns, {**coords, **table.coords})

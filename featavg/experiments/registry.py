@@ -43,6 +43,14 @@ class Chapter:
         """Imported now."""
         return importlib.import_module(self.path)
 
+    @cached_property
+    def code(self) -> str:
+        """A digest of all that its numbers may come from: the package, and the one that the chapter is in."""
+        from featavg.record import code_digest
+
+        home = importlib.import_module(self.path.partition(".")[0])
+        return code_digest(*map(Path, getattr(home, "__path__", ())))
+
     def config(self, seeds: int | None = None, first_seed: int | None = None) -> Any:
         """Return its configuration, with another number of seeds, or others than 0, 1, ..., if given."""
         if not all(hasattr(self.module.Config, name) for name in ("seeds", "first_seed")):

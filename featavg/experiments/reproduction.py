@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from featavg.errors import InputError
+from featavg.experiments.checkpoint import Checkpoint
+from featavg.experiments.driver import run_chapter
 from featavg.experiments.registry import Chapter
 from featavg.progress import Progress
 from featavg.record import Record, current_commit, current_versions, plain_json, read_record, write_record
@@ -36,7 +38,9 @@ def reproduce(
 ) -> Iterator[Outcome]:
     """Yield the outcome of each chapter once its record is written; records of the same run are reused.
 
-    The same run has the same configuration, seeds and package version; `fresh` runs it in any case.
+    The same run has the same configuration, seeds and package version; `fresh` runs it in any case. A run that was
+    interrupted, or has another number of seeds than its record, goes on with the seeds that are missing
+    (`checkpoint.py`).
     """
     if seeds is not None and seeds < 1:
         raise InputError(f"seeds must be at least 1, got {seeds}; 5 or more give confidence intervals worth the name")
@@ -47,12 +51,16 @@ def reproduce(
         config = chapter.config(seeds, first_seed)
         path = folder / f"{chapter.name}.json"
         progress = progress_of(chapter)
-        record = None if fresh else _finished(path, config)
-        if record is not None:
-            yield Outcome(record, path, reused=True)
+        found = None if fresh else _found(path)
+        if found is not None and _same_run(found, config):
+            yield Outcome(found, path, reused=True)
             continue
-        record = chapter.run(config, progress)
-        yield Outcome(record, write_record(record, folder), reused=False)
+        with Checkpoint(path.with_suffix(".rows.npz"), chapter, config) as rows:
+            if not fresh:
+                rows.read(found)
+            record = run_chapter(chapter, config, progress, rows, rows.spent)
+            write_record(record, folder)
+        yield Outcome(record, path, reused=False)
 
 
 def check_writable(folder: Path) -> None:
@@ -66,14 +74,15 @@ def check_writable(folder: Path) -> None:
         raise InputError(f"cannot write to the folder {folder} ({error.strerror}); choose another with -o") from None
 
 
-def _finished(path: Path, config: Any) -> Record | None:
-    """The record at `path` if it is whole and of the same run."""
-    if not path.exists():
-        return None
+def _found(path: Path) -> Record | None:
+    """The record at `path`, if there is a whole one."""
     try:
-        record = read_record(path)
+        return read_record(path)
     except InputError:
         return None
-    same_config = record.config == plain_json(asdict(config), "config")
+
+
+def _same_run(record: Record, config: Any) -> bool:
     versions = record.evidence.provenance.versions
-    return record if same_config and versions.get("featavg") == current_versions()["featavg"] else None
+    same_version = versions.get("featavg") == current_versions()["featavg"]
+    return same_version and record.config == plain_json(asdict(config), "config")

@@ -2,7 +2,7 @@
 
 from featavg.figures.canvas import INK as INK
 from featavg.figures.drawing import draw as draw
-from featavg.figures.files import figure_bytes as figure_bytes
+from featavg.figures.drawing import figure_bytes as figure_bytes
 from featavg.figures.kinds.curves import curves as curves
 from featavg.figures.kinds.dots import dots as dots
 from featavg.figures.kinds.heatmap import heatmap as heatmap

@@ -27,8 +27,8 @@ class Activation:
     normalized: bool = False
 
     def __post_init__(self) -> None:
-        if self.power < 1 or self.power != int(self.power):
-            raise InputError(f"the power of an activation must be a whole number from 1, got {self.power}")
+        if not isinstance(self.power, int | float | np.number) or not (self.power >= 1 and self.power % 1 == 0):
+            raise InputError(f"the power of an activation must be a whole number from 1, got {self.power!r}")
         if not 0 <= self.leak < 1 or (self.leak and self.power > 1):
             raise InputError(f"a leak must lie in [0, 1) and needs power 1, got {self.leak} and power {self.power}")
 

@@ -71,10 +71,16 @@ def load_network(path: str | os.PathLike[str]) -> Network:
 
 def _foreign(path: Path) -> Network:
     """A network from a file of another library; what `save_network` said of its read-out is kept."""
+    model = skops.load(path) if path.suffix == ".skops" else onnx.load(path)
+    try:
+        network = as_network(model) if path.suffix == ".skops" else onnx.read(model)
+    except InputError as error:  # which may quote a name of the file, and that may be of several lines
+        raise InputError(" ".join(str(error).split())) from None
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:  # parts that are missing or misfit
+        raise InputError(f"{path} holds no layers that fit ({reason(error)}); export it again") from None
     if path.suffix == ".skops":
-        return as_network(skops.load(path))
-    model = onnx.load(path)
-    network, said = onnx.read(model), onnx.metadata(model).get("featavg")
+        return network
+    said = onnx.metadata(model).get("featavg")
     if said is None:
         return network
     try:
@@ -99,7 +105,9 @@ def _described(network: Network) -> dict[str, Any]:
 def _packed(network: Network) -> dict[str, Any]:
     arrays: dict[str, Any] = {"version": np.array(VERSION), "described": _as_bytes(_described(network))}
     for number, layer in enumerate(network.layers, start=1):
-        arrays[f"weights_{number}"], arrays[f"biases_{number}"] = layer.weights, layer.biases
+        # Row by row: safetensors writes the memory of an array as it lies, and scikit-learn's lie column by column.
+        arrays[f"weights_{number}"] = np.asarray(layer.weights, order="C")
+        arrays[f"biases_{number}"] = np.asarray(layer.biases, order="C")
     return arrays
 
 

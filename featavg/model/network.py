@@ -29,7 +29,7 @@ class Layer:
         return inputs @ self.weights.T + self.biases
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Network:
     """x ↦ W_L φ(… φ(W_1 x + b_1) …) + b_L, then a read-out that turns outputs into a decision.
 
@@ -40,6 +40,8 @@ class Network:
     >>> deep = Network((Layer(np.eye(2), np.zeros(2)), hidden, last))
     >>> deep.outputs([[1.0, -2.0]])
     array([[3.]])
+    >>> deep
+    Network(2 → 2 → 2 → 1; 2 classes by sign)
     """
 
     layers: tuple[Layer, ...]
@@ -52,6 +54,11 @@ class Network:
             raise InputError("a network needs at least one layer, got none")
         object.__setattr__(self, "layers", _fitting(self.layers))
         self.readout.check(self.output_count)
+
+    def __repr__(self) -> str:
+        sizes = " → ".join(str(size) for size in (self.inputs, *(len(layer.weights) for layer in self.layers)))
+        bent = "" if self.activation == RELU else f", {self.activation}"
+        return f"Network({sizes}{bent}; {len(self.readout.labels)} classes by {self.readout.name})"
 
     @property
     def inputs(self) -> int:

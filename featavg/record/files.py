@@ -10,25 +10,20 @@ are read as columns with axes of their own, and its drawings take them as they a
 from __future__ import annotations
 
 import hashlib
-import io
 import json
 import math
 import os
-import zipfile
 from collections.abc import Mapping
 from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from featavg.errors import InputError, reason
 from featavg.files import make_folder, write_all
-from featavg.npz import read_npz
+from featavg.npz import pack_npz, read_npz
 from featavg.record.claim import FAMILY, Claim, at_level
-from featavg.record.evidence import Drawing, Evidence
 from featavg.record.provenance import Provenance
-from featavg.record.record import Record
+from featavg.record.record import Drawing, Evidence, Record
 from featavg.record.table import Column, Table
 
 FORMAT = "featavg record"
@@ -100,7 +95,7 @@ def _as_json(record: Record, packed: bytes) -> dict[str, Any]:
         "version": VERSION,
         **{name: getattr(record, name) for name in ("name", "title", "config", "seeds")},
         "notes": evidence.notes,
-        **{name: getattr(evidence.provenance, name) for name in ("seconds", "versions", "commit")},
+        **{name: getattr(evidence.provenance, name) for name in ("seconds", "versions", "commit", "code")},
         "family": FAMILY,
         "claims": [claim_as_json(claim) for claim in record.claims],
         "drawings": [asdict(drawing) for drawing in evidence.drawings],
@@ -117,7 +112,7 @@ def _evidence(content: Mapping[str, Any], packed: bytes) -> Evidence:
     else:
         table = Table({name: Column(arrays[name], **about) for name, about in content["columns"].items()}, coords)
     drawings = tuple(Drawing(**item) for item in content["drawings"])
-    provenance = Provenance(content["versions"], content["commit"], content["seconds"])
+    provenance = Provenance(content["versions"], content["commit"], content["seconds"], content.get("code", ""))
     return Evidence(table, drawings, content["notes"], provenance)
 
 
@@ -157,14 +152,6 @@ def _read_npz(path: Path, expected_hash: object) -> bytes:
 
 
 def _pack(table: Table) -> bytes:
-    """An npz without the time of day in it, which `numpy.savez` would store."""
     arrays = {name: column.values for name, column in table.columns.items()}
     arrays |= {f"{COORDS}{axis}": values for axis, values in table.coords.items()}
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name in sorted(arrays):
-            entry = io.BytesIO()
-            np.lib.format.write_array(entry, arrays[name], allow_pickle=False)
-            info = zipfile.ZipInfo(f"{name}.npy", date_time=(1980, 1, 1, 0, 0, 0))
-            archive.writestr(info, entry.getvalue(), zipfile.ZIP_DEFLATED)
-    return buffer.getvalue()
+    return pack_npz(arrays)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import platform
 import subprocess
@@ -59,10 +60,26 @@ def _git(folder: Path, *arguments: str) -> str:
     return answer.stdout.strip()
 
 
+@cache
+def code_digest(*folders: Path) -> str:
+    """A hash of every file in the package and in other `folders`, but for what Python compiled and keeps there.
+
+    >>> code_digest() == code_digest(Path(__file__).parents[1])
+    True
+    """
+    digest = hashlib.sha256()
+    for folder in sorted({Path(__file__).resolve().parents[1], *(folder.resolve() for folder in folders)}):
+        for path in sorted(folder.rglob("*")):
+            if path.is_file() and "__pycache__" not in path.parts:
+                digest.update(str(path.relative_to(folder)).encode() + hashlib.sha256(path.read_bytes()).digest())
+    return digest.hexdigest()
+
+
 @dataclass(frozen=True)
 class Provenance:
-    """The versions and the commit that made something, here and now by default, and how long it took."""
+    """The versions and the commit that made something, here and now by default, and how long it took in all."""
 
     versions: Mapping[str, str] = field(default_factory=current_versions)
     commit: str = field(default_factory=current_commit)
     seconds: float = 0.0
+    code: str = ""  # `code_digest` of what made it, where it matters

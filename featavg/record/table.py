@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from featavg.errors import InputError
 from featavg.intervals import student_t
+from featavg.shown import frame
 
 SEED = "seed"  # the axis that means and intervals are taken over by default
 Values = NDArray[Any]  # numbers or text
@@ -92,6 +92,21 @@ class Table:
             columns[name] = replace(column, values=values, axes=tuple(a for a in column.axes if a not in at))
         return Table(columns, {axis: values for axis, values in self.coords.items() if axis not in at})
 
+    def along(self, axis: str) -> Table:
+        """The table with `axis` the last one of every column that has it.
+
+        >>> Table({"a": Column([[1, 2, 3]], ("line", "time"))}).along("line")["a"].shape
+        (3, 1)
+        """
+
+        def last(column: Column) -> Column:
+            if axis not in column.axes:
+                return column
+            values = np.moveaxis(column.values, column.axes.index(axis), -1)
+            return replace(column, values=values, axes=(*(a for a in column.axes if a != axis), axis))
+
+        return Table({name: last(column) for name, column in self.columns.items()}, self.coords)
+
     def mean(self, name: str, over: str = SEED) -> Values:
         """The mean of a column over an axis; the column itself if it has no such axis."""
         column = self._column(name)
@@ -115,11 +130,7 @@ class Table:
         sizes = {axis: n for c in chosen.values() for axis, n in zip(c.axes, c.values.shape, strict=True)}
         coords = {axis: Column(self.coords.get(axis, np.arange(size)), (axis,)) for axis, size in sizes.items()}
         long = {name: _spread(column, sizes) for name, column in {**coords, **chosen}.items()}
-        try:
-            pandas = import_module("pandas")
-        except ImportError:
-            raise InputError("a frame needs pandas, which is not installed; `pip install pandas`") from None
-        return pandas.DataFrame(long)
+        return frame(long)
 
     def _column(self, name: str) -> Column:
         if name not in self.columns:

@@ -15,14 +15,12 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 from featavg.arrays import Array, Ints, labels_among
 from featavg.data import Names, encode
 from featavg.errors import InputError
-from featavg.model import load_network, read_about, save_network
+from featavg.model import check_columns, load_network, names_of, read_about, save_network
 from featavg.progress import Progress, on_screen, silent
-from featavg.refine.columns import check_columns, names_of
-from featavg.refine.discover import Counts, Finder, Method, embed, means, read_sublabels
-from featavg.refine.fit import fit_centers
-from featavg.refine.frame import Frame, State
+from featavg.refine.clusters import Method, embed, means
+from featavg.refine.frame import Frame, Span, State, at_centers, descend
 from featavg.refine.select import RATES, Selection, marks_until, possible_counts, select
-from featavg.refine.span import Span
+from featavg.refine.sublabels import Counts, Finder, counts_by_class, read_sublabels
 from featavg.robustness import Budget, RadiusBracket, robust_radius
 from featavg.threads import one_thread
 
@@ -81,13 +79,13 @@ class SubclassClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         y: ArrayLike,
         sublabels: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
-        verbose: bool = False,
+        verbose: bool | Progress = False,
     ) -> Self:
         """Learn from points X (sample, axis), labels y and, where known, sub-labels (−1 or None: unknown).
 
-        `verbose` tells the terminal which choice is tried.
+        `verbose` tells the terminal which choice is tried; a function is called as verbose(share done, what is tried).
         """
-        tell = on_screen() if verbose else silent
+        tell = verbose if callable(verbose) else on_screen() if verbose else silent
         raw, codes, weights, present = self._checked(X, y, sample_weight)
         span = Span.of(raw) if raw.shape[1] > len(raw) else None
         points = raw if span is None else span.inside(raw)
@@ -100,8 +98,8 @@ class SubclassClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         labels, self.class_of_ = finder(everyone, self._named_counts() or self.choice_.count)
         frame, width, self.n_iter_ = Frame.of(points, weights), self.neurons_per_subclass, self.choice_.steps
         inside, states = frame.inside(points, len(points)), list[State]()
-        marks, rate = (self.n_iter_,), self.choice_.rate
-        fit_centers(inside, labels, weights, frame, rate, width, marks, seed, lambda _, state: states.append(state))
+        start, pace = at_centers(means(inside, labels, weights), width, seed), self.choice_.rate * frame.rate
+        descend(start, inside, labels, weights, pace, (self.n_iter_,), seed, lambda _, state: states.append(state))
         # Two classes are the paper's -1 and +1 in the network, as everywhere outside this room.
         self.columns_ = names_of(X)
         network = states[-1].network(frame, 2 * self.class_of_ - 1 if len(self.classes_) == 2 else self.class_of_)
@@ -183,12 +181,8 @@ class SubclassClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _named_counts(self) -> dict[int, int] | None:
         """The number of sub-classes by the code of the class, if every class has its own."""
-        if not isinstance(self.n_subclasses, Mapping):
-            return None
-        missing = [name for name in self.classes_.tolist() if name not in self.n_subclasses]
-        if missing:
-            raise InputError(f"n_subclasses must name every class, got no number for {missing[0]!r}")
-        return {code: int(self.n_subclasses[name]) for code, name in enumerate(self.classes_.tolist())}
+        wanted = self.n_subclasses
+        return dict(enumerate(counts_by_class(wanted, self.classes_))) if isinstance(wanted, Mapping) else None
 
     def _choose(self, X: Array, codes: Ints, weights: Array, finder: Finder, seed: int, tell: Progress) -> Selection:
         """The number of sub-classes, the rate and the steps: as told, or as held-out points say."""

@@ -1,4 +1,4 @@
-"""Two classifiers at points that neither was trained on: accuracy and radius in one breath (`measured.py`)."""
+"""Two classifiers at points that neither was trained on: accuracy and radius in one breath (`decision.py`)."""
 
 from __future__ import annotations
 
@@ -14,8 +14,7 @@ import numpy as np
 from featavg.arrays import Array
 from featavg.intervals import bootstrap_ratio, normal
 from featavg.record import Result, number
-from featavg.refine.baselines import Standing, standings_table
-from featavg.refine.measured import Interval, Measured, widened
+from featavg.refine.decision import Interval, Measured, Standing, standings_table, widened
 from featavg.refine.results import INTERVALS, SIDES, comparison_result, plain, plotted
 from featavg.shown import frame, html_table, text_table
 
@@ -87,7 +86,7 @@ class Comparison:
             return value, (0.0, np.inf)
         logs = [float(np.log(after / before)) for before, after in parts]
         low, high = widened(float(np.log(value)), np.log(np.maximum(points, 1e-300)).tolist(), logs)
-        return value, (float(np.exp(low)), float(np.exp(min(high, 700.0))))
+        return value, (float(np.exp(low)), float(np.exp(high)) if high < 700.0 else np.inf)
 
     @property
     def costs_accuracy(self) -> bool:
@@ -156,13 +155,13 @@ class Comparison:
         value, (low, high) = self.factor
         return f"{value:.2f} times as large ({low:.2f} to {number(high) if high > 1e3 else f'{high:.2f}'})"
 
-    def table(self) -> list[tuple[str, str, str]]:
+    def table(self) -> list[tuple[str, ...]]:
         """Every number with its name, before and after, as text."""
         return [
             ("classifier", *self.kinds),
-            (f"accuracy at {len(self.before.right)} held-out points", *_pair(self.accuracy)),
-            (f"accuracy {self._where} ℓ2 radius {number(self.median[0])}", *_pair(self.robust)),
-            (f"median ℓ2 radius at {self.radii.shape[1]} of them", *_pair(self.median)),
+            (f"accuracy at {len(self.before.right)} held-out points", *map(number, self.accuracy)),
+            (f"accuracy {self._where} ℓ2 radius {number(self.median[0])}", *map(number, self.robust)),
+            (f"median ℓ2 radius at {self.radii.shape[1]} of them", *map(number, self.median)),
         ]
 
     @property
@@ -227,10 +226,7 @@ class Comparison:
 
     def report(self, path: str | os.PathLike[str]) -> Path:
         """Write one self-contained HTML page and return its path."""
-        # Late: the page needs matplotlib, the numbers do not.
-        from featavg.report import write_report
-
-        return write_report([self.to_result()], path, heading="What refinement changed", intervals=INTERVALS)
+        return write_page(self.to_result(), path)
 
     def to_json(self) -> str:
         """Return every number as JSON; what is not finite is null."""
@@ -262,7 +258,7 @@ class Compared:
 
     def summary(self) -> str:
         """The verdict, the tables and how the numbers were obtained."""
-        return self.compared.summary()
+        return str(self)
 
     def to_frame(self) -> Any:
         """A pandas table, one row per classifier."""
@@ -277,8 +273,12 @@ class Compared:
         return self.compared.report(path)
 
 
-def _pair(values: tuple[float, float]) -> tuple[str, str]:
-    return number(values[0]), number(values[1])
+def write_page(result: Result, path: str | os.PathLike[str]) -> Path:
+    """The page of a comparison's result."""
+    # Late: the page needs matplotlib, the numbers do not.
+    from featavg.report import write_report
+
+    return write_report([result], path, heading="What refinement changed", intervals=INTERVALS)
 
 
 def _signed(value: float) -> str:

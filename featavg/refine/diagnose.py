@@ -4,32 +4,33 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from featavg.analysis import IMPORTANT, Averages, averages
 from featavg.arrays import Array, Ints
-from featavg.data import Dataset, split
+from featavg.data import Dataset, Names, split
 from featavg.errors import InputError
-from featavg.progress import Progress, silent
-from featavg.refine.averages import IMPORTANT, Averages, averages, centred_means
+from featavg.intervals import bootstrap_ratio
+from featavg.progress import Progress, part, silent
 from featavg.refine.classifier import SubclassClassifier
+from featavg.refine.clusters import means
 from featavg.refine.comparison import KEEP, Comparison
-from featavg.refine.decision import Decision, read_decision, two_layer_decision
+from featavg.refine.decision import BUDGET, Decision, measure, read_decision, two_layer_decision
 from featavg.refine.diagnosis import Diagnosis, Gain
-from featavg.refine.direction import common_direction
-from featavg.refine.discover import Counts, discover_sublabels
-from featavg.refine.measured import measure
 from featavg.refine.select import Selection
-from featavg.robustness import Budget
+from featavg.refine.sublabels import Counts, discover_sublabels, numbered
 from featavg.threads import one_thread
 
 MEASURED = 100  # points whose radii are attacked and bracketed
 GAINED = 300  # held-out points of all splits at which three classifiers are attacked
 SPLITS = 3
 LEAST = 8
-BUDGET = Budget(nodes=500, seconds=0.1)  # of a radius
+RADII = 41  # at which flipped points are counted
+RANDOM_DIRECTIONS = 8
 ERRORS = 2.0  # standard errors by which accuracy must exceed chance
 
 Learned = tuple[Dataset, Any]  # points that a model was trained on, and their sub-labels or None
@@ -95,7 +96,7 @@ def diagnose(
             per_class = discover_sublabels(decision.data.x, decision.data.y, n_subclasses, seed=seed).per_class
         if not at_chance and not decision.refined:  # also where no sub-classes show: few points may hide them
             tell(0.6, "training on finer labels")
-            gain = measure_gain(decision, sublabels, learned, keep_accuracy, seed)
+            gain = measure_gain(decision, sublabels, learned, keep_accuracy, seed, part(tell, 0.6, 1.0))
         return Diagnosis(
             kind=decision.kind,
             space=decision.space,
@@ -111,6 +112,9 @@ def diagnose(
             averages=found,
             flips=flips,
             rows=rows,
+            labels=decision.data.y[rows],
+            subclass=_names(sublabels, rows, labels[:MEASURED], class_of, decision.data.labels.names),
+            margin=decision.margins(rows),
             attack=attack,
             exact_lower=bracket.lower,
             exact_upper=np.minimum(attack, bracket.upper),
@@ -146,6 +150,11 @@ def subclasses(
     return tested, codes.astype(np.int64), found.class_of[used]
 
 
+def _names(given: ArrayLike | None, rows: Ints, labels: Ints, class_of: Ints, classes: Names) -> Names:
+    """The sub-classes of these rows by name, as given or class.number: (row,)."""
+    return np.asarray(given)[rows] if given is not None else np.array(numbered(class_of, classes))[labels]
+
+
 def averages_of(decision: Decision, rows: Ints, labels: Ints, class_of: Ints) -> tuple[Averages, Array]:
     """How the weights relate to the sub-classes of these rows, and the centred means (subclass, feature) of those."""
     features = decision.data.x[rows]
@@ -154,9 +163,56 @@ def averages_of(decision: Decision, rows: Ints, labels: Ints, class_of: Ints) ->
     return averages(decision.rows, decision.row_class, decision.importance, centers, class_of, mean), centers
 
 
+def centred_means(features: Array, labels: Ints) -> Array:
+    """Mean features of each sub-class minus the mean of all points: (subclass, feature)."""
+    return means(features, labels) - features.mean(axis=0)
+
+
+@dataclass(frozen=True)
+class Flips:
+    """Shares of points that are misclassified after a perturbation of each size."""
+
+    radii: Array  # (radius,)
+    universal: Array  # (radius,)  −size · v_y, with v_y the average of the own sub-classes minus that of the others
+    chance: Array  # (radius,)  size · a random direction, mean over several
+    attack: Array  # (radius,)  a Newton walk for each point: a lower bound of what is possible
+    ratio: float  # median radius of the universal direction over that of the attack; a lower bound if it is the largest
+    ratio_interval: tuple[float, float]  # 95 %, bootstrap over points
+
+
+def common_direction(decision: Decision, rows: Ints, attack: Array, centers: Array, class_of: Ints, seed: int) -> Flips:
+    """Measure at `rows`, whose radii under attack are known, with centred sub-class means (subclass, feature)."""
+    rng = np.random.default_rng(seed)
+    right = attack[(attack > 0) & np.isfinite(attack)]
+    reach = 4.0 * float(np.median(right)) if len(right) else 1.0
+    radii = np.linspace(0.0, reach, RADII)
+    x, codes = decision.data.x[rows], decision.codes[rows]
+    toward = _toward(centers, class_of, len(decision.data.labels.names))[codes]
+    fooled = np.stack([decision.predict(x - size * toward) != codes for size in radii])
+    noise = rng.standard_normal((RANDOM_DIRECTIONS, x.shape[1]))
+    noise /= np.linalg.norm(noise, axis=1, keepdims=True)
+    chance = [np.mean([np.mean(decision.predict(x + size * one) != codes) for one in noise]) for size in radii]
+    # Where the direction never flips a point, its radius is at least the largest that was tried.
+    first = np.where(fooled.any(axis=0), radii[fooled.argmax(axis=0)], reach)
+    pairs = first[attack > 0], attack[attack > 0]
+    ratio, interval = bootstrap_ratio(*pairs, np.median, rng) if len(right) else (float("nan"), (float("nan"),) * 2)
+    return Flips(
+        radii, fooled.mean(axis=1), np.array(chance), np.mean(attack <= radii[:, None], axis=1), ratio, interval
+    )  # fmt: skip
+
+
+def _toward(centers: Array, class_of: Ints, classes: int) -> Array:
+    """v_c of norm 1, from the average of the other classes to that of class c: (class, feature)."""
+    average = np.stack([centers[class_of == c].mean(axis=0) for c in range(classes)])
+    others = (average.sum(axis=0) - average) / (classes - 1)
+    away = average - others
+    return np.asarray(away / np.maximum(np.linalg.norm(away, axis=1, keepdims=True), 1e-300))
+
+
 def measure_gain(
-    decision: Decision, sublabels: ArrayLike | None, learned: Learned | None, keep_accuracy: float, seed: int
-) -> Gain:
+    decision: Decision, sublabels: ArrayLike | None, learned: Learned | None, keep_accuracy: float, seed: int,
+    tell: Progress = silent,
+) -> Gain:  # fmt: skip
     """Train again on coarse and on finer labels, three times, each time judged at another third of the points.
 
     The number of sub-classes, the rate and the steps are chosen once, at the first time.
@@ -171,8 +227,10 @@ def measure_gain(
         points, told = (data.take(rest), None if given is None else given[rest]) if learned is None else learned
         judged = data.take(judge)
         sides[0].append(decision.take(judge))
-        for side, model in enumerate(models):
-            model.fit(points.x, points.y, sublabels=told if side else None)
+        for side, (model, kind) in enumerate(zip(models, ("coarse", "finer"), strict=True)):
+            done = (2 * turn + side) / (2 * SPLITS)
+            trying = part(tell, done, done + 1 / (2 * SPLITS), f"{kind} labels, split {turn + 1} of {SPLITS}")
+            model.fit(points.x, points.y, sublabels=told if side else None, verbose=trying)
             sides[side + 1].append(
                 two_layer_decision(model.network_, judged.x, judged.y, data.labels.names, model.class_of_)
             )
@@ -198,7 +256,7 @@ def _check(decision: Decision) -> None:
     names = decision.data.labels.names
     sizes = np.bincount(decision.codes, minlength=len(names))
     if sizes.min() < LEAST:
-        name = names[int(sizes.argmin())]
+        name = names.tolist()[int(sizes.argmin())]
         raise InputError(f"a diagnosis needs at least {LEAST} points of every class, got {sizes.min()} of {name!r}")
     if not np.ptp(decision.data.x, axis=0).any():
         raise InputError("features must differ between points, got the same values everywhere; check the input")

@@ -7,19 +7,21 @@ import math
 import os
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from featavg.analysis import Averages
 from featavg.arrays import Array, Ints
-from featavg.data import Names
+from featavg.data import Dataset, Names
 from featavg.record import Result, number
-from featavg.refine.averages import Averages
 from featavg.refine.comparison import Comparison
-from featavg.refine.direction import Flips
-from featavg.refine.results import AVERAGING, INTERVALS, diagnosis_result, plain, plotted
+from featavg.refine.results import AVERAGING, INTERVALS, diagnosis_result, plain, plotted, with_fragile_images
 from featavg.refine.select import WORTH
 from featavg.shown import frame, html_table
+
+if TYPE_CHECKING:
+    from featavg.refine.diagnose import Flips
 
 LEVEL = 0.05  # of the p-value
 ENOUGH = 32  # points of the smallest class: five sub-classes of it can be tried, five points each, a fifth held out
@@ -84,6 +86,9 @@ class Diagnosis:
     averages: Averages
     flips: Flips
     rows: Ints  # (measured,)  which points were measured
+    labels: Names  # (measured,)  their classes
+    subclass: Names  # (measured,)  their sub-classes by name
+    margin: Array  # (measured,)  by how much the outputs are right, negative for errors
     attack: Array  # (measured,)  their radii under attack, upper bounds
     exact_lower: Array  # (measured,)  proved
     exact_upper: Array  # (measured,)
@@ -117,13 +122,10 @@ class Diagnosis:
     def _is_one(self) -> bool:
         """Whether each class is one: trained as one, or without sub-classes that show and without a gain."""
         assert self.gain is not None
-        shown = int(self.per_class.max())
         return self.gain.rarest >= ENOUGH and (
-            max(self.gain.over_model.per_class) == 1 or (shown == 1 and not self._gains())
+            max(self.gain.over_model.per_class) == 1
+            or (self.per_class.max() == 1 and (self.gain.over_model.costs_accuracy or not self.gain.raised))
         )
-
-    def _gains(self) -> bool:
-        return self.gain is not None and self.gain.raised and not self.gain.over_model.costs_accuracy
 
     @property
     def finer_labels_help(self) -> bool:
@@ -257,11 +259,11 @@ class Diagnosis:
         """The verdict and the tables, as print shows them."""
         return str(self)
 
-    def to_frame(self) -> Any:
-        """A pandas table, one row per measured point: its row in the data, radius under attack, bounds, fragility."""
-        fragile = np.isin(self.rows, self.fragile)
-        columns = {"attack": self.attack, "lower": self.exact_lower, "upper": self.exact_upper, "fragile": fragile}
-        return frame(columns, self.rows)
+    def to_frame(self, index: Any = None) -> Any:
+        """A pandas table, one row per measured point, called as in `index`, the names of all points, or by number."""
+        columns = {"class": self.labels, "subclass": self.subclass, "margin": self.margin, "attack": self.attack}
+        columns |= {"lower": self.exact_lower, "upper": self.exact_upper, "fragile": np.isin(self.rows, self.fragile)}
+        return frame(columns, self.rows if index is None else np.asarray(index)[self.rows])
 
     def __str__(self) -> str:
         tables = [rows for rows in (self.table(), self.gain_table()) if rows]
@@ -277,13 +279,16 @@ class Diagnosis:
         """Draw the share of points that perturbations of each size flip: a matplotlib figure; see `plotted`."""
         return plotted(self.to_result().evidence, path, which=1)
 
-    def report(self, path: str | os.PathLike[str]) -> Path:
-        """Write one self-contained HTML page and return its path."""
+    def report(self, path: str | os.PathLike[str], points: Dataset | None = None) -> Path:
+        """Write one self-contained HTML page and return its path.
+
+        If `points`, the data that was diagnosed, are images, the most fragile ones are shown.
+        """
         # Late: the page needs matplotlib, the numbers do not.
         from featavg.report import write_report
 
-        heading = "Does this classifier average its features?"
-        return write_report([self.to_result()], path, heading=heading, intervals=INTERVALS)
+        result = self.to_result() if points is None else with_fragile_images(self.to_result(), points, self.fragile)
+        return write_report([result], path, heading="Does this classifier average its features?", intervals=INTERVALS)
 
     def to_json(self) -> str:
         """Return every number as JSON; what is not finite is null."""

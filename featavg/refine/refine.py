@@ -2,42 +2,39 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from featavg.arrays import Array, Ints, finite_matrix
-from featavg.data import Labels, encode, split
+from featavg.data import Dataset, Labels, encode, split
 from featavg.errors import InputError
-from featavg.model import Network
-from featavg.progress import Progress, silent
+from featavg.model import Network, names_of
+from featavg.progress import Progress, part, silent
 from featavg.record import number as word
 from featavg.refine.baselines import baselines as find_baselines
+from featavg.refine.baselines import coarse_network
 from featavg.refine.classifier import SubclassClassifier
-from featavg.refine.columns import Scale, names_of
-from featavg.refine.comparison import KEEP, Compared, Comparison
-from featavg.refine.decision import INPUTS, Decision, read_decision, two_layer_decision
-from featavg.refine.discover import Counts
-from featavg.refine.discover.subclasses import two_classes
-from featavg.refine.fit import descend
-from featavg.refine.frame import Frame, State, at_random
-from featavg.refine.measured import measure
+from featavg.refine.comparison import KEEP, Compared, Comparison, write_page
+from featavg.refine.decision import BUDGET, INPUTS, Decision, measure, read_decision, two_layer_decision
+from featavg.refine.frame import Scale
+from featavg.refine.results import front_evidence, front_table, plotted, with_front, with_subclass_images
 from featavg.refine.select import FIFTHS
-from featavg.robustness import Budget
+from featavg.refine.sublabels import Counts, two_classes
+from featavg.shown import text_table
 from featavg.threads import one_thread
 
 SPLITS = 3  # fifths that are held out in turn, each with its own training
 LEAST = 10  # points of each class
 MEASURED = 150  # held-out points whose radii are searched
-BUDGET = Budget(nodes=500, seconds=0.1)  # for each of them
-MARKS = (100, 200, 400, 800, 1600, 3200)  # steps of the coarse network, at these multiples of the stable rate
-RATES = (1.0, 3.0, 10.0)
 UNITS = "the units of the points"
 Turn = tuple[Ints, tuple[Array, Labels]]  # rows to learn from, points to judge by
 UNEQUAL = 0.9  # share of the variance that one column has if scales are called unequal
@@ -53,6 +50,27 @@ class Refined(Compared):
 
     def __repr__(self) -> str:
         return f"Refined({self.compared!r})"
+
+    def __str__(self) -> str:
+        return "\n\n".join([str(self.compared), *([text_table(rows)] if (rows := self.front_table()) else [])])
+
+    def front_table(self) -> list[tuple[str, str, str]]:
+        """The trials that no other one beats in both accuracy and radius, as text; see `SubclassClassifier.choice_`."""
+        return front_table(self.model.choice_)
+
+    def plot_front(self, path: str | os.PathLike[str] | None = None) -> Any:
+        """Draw accuracy against radius of the trials that no other one beats in both, to choose from; see `plotted`."""
+        return plotted(front_evidence(self.model.choice_), path)
+
+    def report(self, path: str | os.PathLike[str], points: Dataset | None = None) -> Path:
+        """Write one self-contained HTML page and return its path.
+
+        If `points`, the data that was refined, are images, the mean of every sub-class is shown.
+        """
+        result = with_front(self.compared.to_result(), self.model.choice_)
+        if points is not None and points.shape is not None:
+            result = with_subclass_images(result, points, self.model.predict_subclass(points.x))
+        return write_page(result, path)
 
 
 def refine_points(
@@ -111,9 +129,16 @@ def refine_points(
     with one_thread():
         fine = [None if given is None else given[learn] for learn, _ in turns]
         train = partial(_run, points, labels, model, n_subclasses, scale, baselines)
-        each = iter((map if executor is None else executor.map)(train, turns, fine, range(seed, seed + SPLITS)))
-        for number in range(SPLITS):
-            tell(0.05 + 0.2 * number, f"split {number + 1} of {SPLITS}: finding sub-classes and training on them")
+        names = [f"split {number + 1} of {SPLITS}" for number in range(SPLITS)]
+        # A function that tells cannot go to another process.
+        tellers = [
+            part(tell, 0.05 + 0.2 * number, 0.25 + 0.2 * number, name) if executor is None else silent
+            for number, name in enumerate(names)
+        ]
+        mapped = map if executor is None else executor.map
+        each = iter(mapped(train, turns, fine, range(seed, seed + SPLITS), tellers))
+        for number, name in enumerate(names):
+            tell(0.05 + 0.2 * number, f"{name}: finding sub-classes and training on them")
             runs.append(next(each))
         tell(0.65, "measuring")
         sides = ([run.sides[side] for run in runs] for side in (0, 1))
@@ -146,13 +171,14 @@ class Run(NamedTuple):
 @one_thread()
 def _run(
     points: Array, labels: Labels, own: Any, counts: Counts, scale: bool, baselines: bool, turn: Turn, fine: Any,
-    seed: int,
+    seed: int, tell: Progress,
 ) -> Run:  # fmt: skip
     learn, at = turn
     scaling = Scale.of(points[learn]) if scale else None
     x, test = (points, at[0]) if scaling is None else (scaling.inside(points), scaling.inside(at[0]))
     model = SubclassClassifier(counts, random_state=seed)
-    model.fit(x[learn], labels.values[learn], sublabels=fine)
+    model.fit(x[learn], labels.values[learn], sublabels=fine, verbose=part(tell, 0.0, 0.5))
+    tell(0.5, "training on the labels as they are")
     coarse = coarse_network(x[learn], labels.codes[learn], max(1, model.network_.neurons // len(labels.names)), seed)
     names, values = labels.names, at[1].values
     after = two_layer_decision(model.network_, test, values, names, model.class_of_)
@@ -160,6 +186,7 @@ def _run(
     before = plain if own is None else read_decision(own, at[0], values)
     if before.space != INPUTS:
         raise InputError(f"model must decide on the points themselves, got one that decides on {before.space}")
+    tell(0.7, "training baselines" if baselines else "deciding")
     others = find_baselines(x, labels, learn, (test, at[1]), model.network_.neurons, seed) if baselines else []
     if own is not None and baselines:
         others.append(plain)
@@ -188,24 +215,6 @@ def _turns(points: Array, labels: Labels, test: Sequence[ArrayLike] | None, seed
     if len(x) < LEAST:
         raise InputError(f"test must hold at least {LEAST} points, got {len(x)}")
     return [(everyone, (x[rows], known.take(rows))) for rows in split(known.codes, (1,) * SPLITS, seed)]
-
-
-def coarse_network(x: Array, codes: Ints, width: int, seed: int) -> Network:
-    """`width` neurons per class on the coarse labels from a small random start, at the rate and step of best accuracy.
-
-    Rate and step are chosen on a fifth of the points, held out.
-    """
-    learn, judge = split(codes, (0.8, 0.2), seed)
-    weights = np.ones(len(learn))
-    frame = Frame.of(x[learn], weights)
-    inside, held = (frame.inside(x[rows], len(learn)) for rows in (learn, judge))
-    start = at_random(int(codes.max()) + 1, width, x.shape[1], seed)
-    states: list[State] = []
-    for rate in RATES:
-        pace = rate * frame.rate
-        descend(start, inside, codes[learn], weights, pace, MARKS, seed, lambda _, state: states.append(state))
-    best = max(states, key=lambda state: float(np.mean(state.outputs(held).argmax(axis=1) == codes[judge])))
-    return best.network(frame)
 
 
 def _checked(points: Array, y: ArrayLike) -> Labels:

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from featavg.arrays import Ints
+from featavg.arrays import Array, Ints
+from featavg.data import Dataset, Names
 from featavg.intervals import bootstrap_ratio
-from featavg.record import Claim, Column, Drawing, Evidence, Provenance, Result, Table
-from featavg.refine.baselines import standings_table
-from featavg.refine.select import WORTH
+from featavg.record import Claim, Column, Drawing, Evidence, Provenance, Result, Table, number
+from featavg.refine.decision import standings_table
+from featavg.refine.select import WORTH, Selection, Trial
 
 if TYPE_CHECKING:
     from featavg.refine.comparison import Comparison
@@ -23,6 +25,7 @@ CURVE = 60  # radii at which curves are drawn
 AVERAGING = 0.5  # an index above it is nearer to averaging than to decoupled
 UNIVERSAL = 1.5  # a common direction that needs no more than this times the attack's radius is nearly as good
 MOST_ROWS = 40  # of the alignment matrix that are drawn
+SHOWN = 10  # images in a row of a picture
 INTERVALS = (
     "Intervals have level 95 % and cover points, splits and trainings of one data set: they say nothing about others."
 )
@@ -33,6 +36,8 @@ def comparison_result(found: Comparison) -> Result:
     finite = np.max(found.radii, where=np.isfinite(found.radii), initial=0.0)
     radii = np.linspace(0.0, 1.05 * float(finite), CURVE)
     robust = (found.radii[:, None, :] > radii[:, None]).mean(axis=2)
+    # Without a perturbation nothing needs a bound: whoever is right has been found at some distance only.
+    robust[:, 0] = [(side.upper > 0).mean() for side in (found.before, found.after)]
     bounds = ": exact, or bounded in favour of before." if found.proved else ", by an attack: an upper bound."
     drawing = Drawing(
         "curves", {"x": "radius", "y": "robust", "labels": "side"},
@@ -42,8 +47,46 @@ def comparison_result(found: Comparison) -> Result:
     columns = {"robust": Column(robust, ("side", "radius"), "share of held-out points that stay right")}
     table = Table(columns, {"side": np.array(SIDES), "radius": radii})
     evidence = Evidence(table, (drawing,), (found.note,), Provenance(seconds=found.seconds))
-    facts = (("", *SIDES), *found.table(), *(standings_table(found.standings) if found.others else ()))
+    facts = (("", *SIDES), *found.table(), *(((), *standings_table(found.standings)) if found.others else ()))
     return Result("refinement", found.verdict, facts, {"seed": found.seed}, _comparison_claims(found), evidence)
+
+
+def front_table(choice: Selection) -> list[tuple[str, str, str]]:
+    """The trials that no other one beats, as text with a head, called by the arguments that repeat them.
+
+    Empty where one trial beats all others: then there is nothing to choose.
+    """
+    head = ("trials that no other one beats in both, to choose from", "accuracy", "estimated mean ℓ2 radius")
+    rows = [(_named(one), number(one.accuracy), number(one.radius)) for one in choice.front()]
+    return [head, *rows] if len(rows) > 1 else []
+
+
+def _named(one: Trial) -> str:
+    what = f"n_subclasses={one.count}" if one.count else "coarse labels"
+    return f"{what}, learning_rate={one.rate:g}, steps={one.steps}"
+
+
+def front_evidence(choice: Selection) -> Evidence:
+    """The same trials as a picture."""
+    front = choice.front()
+    names = ("accuracy of trials", "radius of trials")
+    values = ([trial.accuracy for trial in front], [trial.radius for trial in front])
+    columns = {name: Column(np.array(each), ("trial",), name) for name, each in zip(names, values, strict=True)}
+    drawing = Drawing(
+        "scatter", {"x": names[0], "y": names[1]},
+        caption="The trials that no other one beats in both accuracy and radius, at points held out from them.",
+        options={"labels": list(map(_named, front)), "x_label": "accuracy", "y_label": "estimated mean ℓ2 radius"},
+    )  # fmt: skip
+    return Evidence(Table(columns), (drawing,))
+
+
+def with_front(result: Result, choice: Selection) -> Result:
+    """The result with the trials that a model was chosen from, if there is something to choose."""
+    if not (rows := front_table(choice)):
+        return result
+    known, more = result.evidence, front_evidence(choice)
+    evidence = replace(known, table=known.table.plus(more.table.columns), drawings=(*known.drawings, *more.drawings))
+    return replace(result, facts=(*result.facts, (), *rows), evidence=evidence)
 
 
 def _comparison_claims(found: Comparison) -> tuple[Claim, ...]:
@@ -137,6 +180,51 @@ def _drawings(found: Diagnosis, shown: Ints) -> tuple[Drawing, ...]:
             options={"x_label": "ℓ2 size", "y_label": "share misclassified"},
         ),
     )  # fmt: skip
+
+
+def with_fragile_images(result: Result, points: Dataset, rows: Ints) -> Result:
+    """The result with a picture of the first of these rows of the data, if the points are images."""
+    if not _pictured(points) or not len(rows):
+        return result
+    chosen = rows[:SHOWN]
+    names = points.labels.names[points.labels.codes[chosen]]
+    caption = "The most fragile points, the most fragile first, with their row in the data and their class."
+    columns = [f"{row}: {name}" for row, name in zip(chosen.tolist(), names.tolist(), strict=True)]
+    return _with(result, "fragile_images", points.images[chosen][None], caption, [], columns)
+
+
+def with_subclass_images(result: Result, points: Dataset, named: Names) -> Result:
+    """The result with the mean image of every sub-class, by the name that the model gives to each point.
+
+    A class is a row, its largest sub-classes first; where it has fewer than others the place stays white.
+    """
+    if not _pictured(points):
+        return result
+    means = np.full((len(points.labels.names), SHOWN, *points.images.shape[1:]), np.nan)
+    for row in range(len(means)):
+        own = points.labels.codes == row
+        names, sizes = np.unique(named[own], return_counts=True)
+        for column, name in enumerate(names[np.argsort(-sizes, kind="stable")][:SHOWN]):
+            means[row, column] = points.images[own & (named == name)].mean(axis=0)
+    filled = means[:, np.isfinite(means).any(axis=(0, *range(2, means.ndim)))]
+    caption = f"The mean of all images that the model puts into each sub-class, the largest first, at most {SHOWN}."
+    return _with(result, "subclass_images", filled, caption, points.labels.names.astype(str).tolist(), [])
+
+
+def _pictured(points: Dataset) -> bool:
+    return points.shape is not None and len(points.shape) in (2, 3)
+
+
+def _with(result: Result, name: str, images: Array, caption: str, rows: list[str], columns: list[str]) -> Result:
+    """With one more picture; brightness is stretched to what is shown, NaN is white."""
+    low, high = float(np.nanmin(images)), float(np.nanmax(images))
+    bright = np.nan_to_num((images - low) / ((high - low) or 1.0), nan=1.0)
+    axes = tuple(f"{name} {axis}" for axis in ("row", "column", "height", "width", "colour"))[: images.ndim]
+    table = result.evidence.table.plus({name: Column(bright, axes, caption)})
+    told = f"{caption} Brightness is stretched to what is shown."
+    drawing = Drawing("images", {"images": name}, caption=told, options={"rows": rows, "columns": columns})
+    evidence = replace(result.evidence, table=table, drawings=(*result.evidence.drawings, drawing))
+    return replace(result, evidence=evidence)
 
 
 def plotted(evidence: Evidence, path: str | os.PathLike[str] | None = None, which: int = 0) -> Any:

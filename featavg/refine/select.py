@@ -32,8 +32,8 @@ from featavg.arrays import Array, Bools, Ints
 from featavg.data import split
 from featavg.model import Grouped, Groups
 from featavg.progress import Progress, silent
-from featavg.refine.fit import descend, fit_centers
-from featavg.refine.frame import Frame, State, at_random
+from featavg.refine.clusters import means
+from featavg.refine.frame import Frame, State, at_centers, at_random, descend
 
 # The doubling moments at which a run is judged.
 MARKS = (25, 50, 100, 200, 400, 800, 1600, 3200, 6400)
@@ -69,7 +69,7 @@ class Trial:
     radius: float  # mean Newton distance in the units of the data
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Selection:
     """What was chosen, and everything it was chosen from."""
 
@@ -91,6 +91,11 @@ class Selection:
             if not best or trial.radius > best[-1].radius:
                 best.append(trial)
         return tuple(best)
+
+    def __repr__(self) -> str:
+        return (
+            f"Selection({self.count} sub-classes, rate {self.rate:g}, {self.steps} steps; of {len(self.trials)} trials)"
+        )
 
 
 class Worth(NamedTuple):
@@ -125,11 +130,14 @@ class Parts(NamedTuple):
 
     def judge(self, state: State, class_of: Ints) -> Worth:
         """What a state is worth on the held-out points, where output j speaks for class `class_of[j]`."""
-        decision, few = grouped(class_of), slice(0, WALKED)
-        right = decision.margins(state.outputs(self.held), self.held_codes) > 0
-        distance = newton_distances(state, decision, self.held[few], self.held_codes[few]) * self.frame.size
+        right, few = self.right(state, class_of), slice(0, WALKED)
+        distance = newton_distances(state, grouped(class_of), self.held[few], self.held_codes[few]) * self.frame.size
         shares = self.shares[few]
         return Worth(float(self.shares @ right), float(shares @ distance / shares.sum()), right)
+
+    def right(self, state: State, class_of: Ints) -> Bools:
+        """Which held-out points are classified rightly: (judged,)."""
+        return grouped(class_of).margins(state.outputs(self.held), self.held_codes) > 0
 
 
 def marks_until(steps: int) -> tuple[int, ...]:
@@ -155,14 +163,18 @@ def select(
             progress(
                 (turn + place / len(counts)) / len(splits), f"{count} sub-classes per class, part {turn + 1} held out"
             )
-            attempts.append(_fine(parts, find(fitted, count), count, rates, width, marks, seed))
+            labels, class_of = find(fitted, count)
+            start = at_centers(means(parts.x, labels, parts.weights), width, seed)
+            attempts.append(_tried(parts, start, labels, class_of, count, rates, marks, seed))
         if len(counts) > 1:
-            attempts.append(_coarse(parts, width, marks, seed))
+            each = np.arange(int(codes.max()) + 1)
+            start = at_random(len(each), BASELINE_WIDTH * width, x.shape[1], seed)
+            attempts.append(_tried(parts, start, parts.codes, each, 0, BASELINE_RATES, marks, seed))
         for setting, worth in chain.from_iterable(worths.items() for worths in attempts):
             found.setdefault(setting, []).append(worth)
     judged_weights = np.concatenate([weights[judged] for _, judged in splits])
-    pooled = ((setting, pool(worths, judged_weights)) for setting, worths in found.items())
-    tried = [(Trial(*setting, worth.accuracy, worth.radius), worth) for setting, worth in pooled]
+    judged_together = ((setting, pool(worths, judged_weights)) for setting, worths in found.items())
+    tried = [(Trial(*setting, worth.accuracy, worth.radius), worth) for setting, worth in judged_together]
     baseline = max((trial.accuracy for trial, _ in tried if trial.count == 0), default=None)
     best = _best([(trial, worth) for trial, worth in tried if trial.count], baseline, judged_weights)
     return Selection(best.count, best.rate, best.steps, tuple(trial for trial, _ in tried), baseline)
@@ -236,29 +248,18 @@ def newton_distances(state: State, decision: Grouped, x: Array, codes: Ints) -> 
     return np.where(wrong, 0.0, length)
 
 
-def _fine(
-    parts: Parts, found: tuple[Ints, Ints], count: int, rates: Sequence[float], width: int, marks: Sequence[int],
+def _tried(
+    parts: Parts, start: State, labels: Ints, class_of: Ints, count: int, rates: Sequence[float], marks: Sequence[int],
     seed: int,
 ) -> dict[Setting, Worth]:  # fmt: skip
-    (labels, class_of), worths = found, {}
+    """What each rate is worth at each mark, from one start, on labels whose classes are `class_of`."""
+    worths: dict[Setting, Worth] = {}
     for rate in rates:
 
         def judge(mark: int, state: State, rate: float = rate) -> None:
             worths[count, rate, mark] = parts.judge(state, class_of)
 
-        fit_centers(parts.x, labels, parts.weights, parts.frame, rate, width, marks, seed, judge)
-    return worths
-
-
-def _coarse(parts: Parts, width: int, marks: Sequence[int], seed: int) -> dict[Setting, Worth]:
-    classes, worths = int(parts.codes.max()) + 1, {}
-    start = at_random(classes, BASELINE_WIDTH * width, parts.x.shape[1], seed)
-    for rate in BASELINE_RATES:
-
-        def judge(mark: int, state: State, rate: float = rate) -> None:
-            worths[0, rate, mark] = parts.judge(state, np.arange(classes))
-
-        descend(start, parts.x, parts.codes, parts.weights, rate * parts.frame.rate, marks, seed, judge)
+        descend(start, parts.x, labels, parts.weights, rate * parts.frame.rate, marks, seed, judge)
     return worths
 
 
@@ -281,11 +282,11 @@ def _widest(tried: Tried, baseline: float | None, weights: Array) -> Trial:
 
 
 def _accurate(tried: Tried, weights: Array) -> list[Trial]:
-    """The trials not below the most accurate one by more than two standard errors."""
+    """The trials not below the most accurate one by more than two standard errors of their difference.
+
+    That error is taken over the same points, where a weight counts as repetitions.
+    """
     top = max((worth for _, worth in tried), key=lambda worth: worth.accuracy)
-    return [trial for trial, worth in tried if top.accuracy - worth.accuracy <= ERRORS * _error(top, worth, weights)]
-
-
-def _error(one: Worth, other: Worth, weights: Array) -> float:
-    """The standard error of the difference of two accuracies on the same points; a weight counts as repetitions."""
-    return float(np.sqrt(weights @ (one.right != other.right)) / weights.sum())
+    errors = [np.sqrt(weights @ (top.right != worth.right)) / weights.sum() for _, worth in tried]
+    return [one for (one, worth), error in zip(tried, errors, strict=True)
+            if top.accuracy - worth.accuracy <= ERRORS * error]  # fmt: skip

@@ -22,9 +22,9 @@ from featavg.errors import InputError
 from featavg.progress import Progress, silent
 from featavg.refine.classifier import SubclassClassifier
 from featavg.refine.comparison import KEEP, Compared, Comparison
-from featavg.refine.discover import Counts
-from featavg.refine.measured import Measured
-from featavg.refine.torch_head import WHOLE, Cut, split_module
+from featavg.refine.decision import Measured
+from featavg.refine.open_model import WHOLE, Cut, split_module
+from featavg.refine.sublabels import Counts
 from featavg.robustness import MinimalNorm
 
 if TYPE_CHECKING:

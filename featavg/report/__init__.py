@@ -3,5 +3,5 @@
 from featavg.report.page import OVER_POINTS as OVER_POINTS
 from featavg.report.page import page as page
 from featavg.report.page import write_report as write_report
-from featavg.report.themes import Groups as Groups
-from featavg.report.themes import by_theme as by_theme
+from featavg.report.verdicts import Groups as Groups
+from featavg.report.verdicts import by_theme as by_theme

@@ -18,8 +18,7 @@ from featavg.files import make_folder, write_whole
 from featavg.record import FAMILY, Claim, Record, Result, summary, verdict_counts
 from featavg.report.chapter import chapter
 from featavg.report.story import story
-from featavg.report.themes import Groups, by_theme
-from featavg.report.verdicts import SIGNS, dot_chart, verdict_table
+from featavg.report.verdicts import SIGNS, Groups, by_theme, dot_chart, verdict_table
 
 HEADING = "Feature averaging, claim by claim"
 VERDICTS = (
@@ -37,6 +36,10 @@ OVER_SEEDS = (
 SEARCH = (
     "<search hidden><label>Search <input type='search' placeholder='words of claims and chapters'></label> "
     "<output></output></search>"
+)
+DRAG = (
+    "<details class='chapter' id='drag' open><summary><h2>Drag it: labels, training time, clusters, dimension, radius"
+    "</h2></summary>"
 )
 Records = Sequence[Record | Result]
 
@@ -64,22 +67,24 @@ def page(
     `intervals` says what those of the claims are, `themes` what each record belongs to, in the order of the page.
     """
     style = _text("style.css")
-    claims = [claim for record in records for claim in record.claims]
+    claims = [claim for record in records if isinstance(record, Record) for claim in record.claims]
     # The chapters of many records are folded; one or two are what the reader came for.
     folded = len(records) > 2
     groups = by_theme(records, themes)
     ordered = [record for found in groups.values() for record in found]
     with _uncollected():
         chapters = [chapter(record, folded) for record in ordered]
+    # A page about a user's own model, and not about claims, is its chapter alone.
+    own = all(isinstance(record, Result) for record in records)
     main = "".join(
         [
             f"<header><h1>{escape(heading)}</h1>{SEARCH if folded else ''}{_choices(claims)}</header>",
-            story(records),
-            _lab(lab),
-            _verdicts(groups, intervals),
+            "" if own else story(records),
+            f"{DRAG}{lab.body}</details>" if lab else "",
+            "" if own else _verdicts(groups, intervals),
             *chapters,
             _numbers(ordered) if folded else "",
-            f"<p class='rule'>{escape(intervals)}</p>" if _own(records) else "",
+            f"<p class='rule'>{escape(intervals)}</p>" if own else "",
         ]
     )
     scripts = ([_text("page.js")] if folded else []) + ([lab.script] if lab else [])
@@ -129,15 +134,6 @@ def _policy(scripts: Sequence[str]) -> str:
     )
 
 
-def _lab(lab: Insert | None) -> str:
-    if lab is None:
-        return ""
-    return (
-        "<details class='chapter' id='drag' open><summary><h2>Drag it: labels, training time, clusters, "
-        f"dimension, radius</h2></summary>{lab.body}</details>"
-    )
-
-
 def _contents(groups: Groups, lab: Insert | None) -> str:
     themes = "".join(
         f"<li>{escape(theme)}<ol>{''.join(map(_link, found))}</ol></li>" for theme, found in groups.items()
@@ -170,15 +166,8 @@ def _radio(name: str, legend: str, options: Sequence[tuple[str, str]]) -> str:
     return f"<fieldset><legend>{legend}</legend>{buttons}</fieldset>"
 
 
-def _own(records: Records) -> bool:
-    """Whether the page is about a user's own model, and not about claims."""
-    return all(isinstance(record, Result) for record in records)
-
-
 def _verdicts(groups: Groups, intervals: str) -> str:
     records = [record for found in groups.values() for record in found]
-    if _own(records):
-        return ""
     return (
         f"<section id='verdicts'><h2>What holds, what fails, what is open</h2>"
         f"<p class='summary'>{escape(summary(records))}</p>{dot_chart(groups)}"

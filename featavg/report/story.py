@@ -11,7 +11,7 @@ import numpy as np
 from featavg.arrays import Array
 from featavg.figures import curves, scaling
 from featavg.record import Drawing, Record, Result, count_verdicts, number
-from featavg.report.svg import inline_svg
+from featavg.report.chapter import inline_svg
 
 Records = Mapping[str, Record]
 CELL = 11  # units a side of a square of the matrices

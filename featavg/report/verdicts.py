@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from html import escape
 
 import numpy as np
 
 from featavg.record import Claim, Record, Result, expected_text, interval_text, number, published_text, verdict_counts
-from featavg.report.themes import Groups
 
 COLUMNS = ("claim", "source", "expected", "measured", "interval", "tolerance", "published", "verdict")
 # Shape and colour both tell the verdict, so that neither is needed.
 SIGNS = {"holds": "●", "fails": "✖", "open": "◆", "vacuous": "■"}
 REACH = 3.0  # tolerances to either side of what was expected
 LONG, HIGH = 120, 14  # units of the drawing of a claim
+OTHER = "More"  # records of no theme
+Groups = dict[str, list[Record | Result]]  # theme -> its records, in order
 
 
 def badge(claim: Claim) -> str:
@@ -105,3 +106,18 @@ def _row(record: Record | Result, place: int, claim: Claim) -> str:
     first = f'<th scope="row"><a href="#{name}-{place}">{name}&nbsp;{place}</a> {escape(claim.text)}</th>'
     rest = "".join(f'<td data-column="{column}">{cell}</td>' for column, cell in cells.items())
     return f'<tr data-verdict="{claim.verdict}">{first}{rest}</tr>'
+
+
+def by_theme(records: Sequence[Record | Result], themes: Mapping[str, str]) -> Groups:
+    """The records under `themes` (name of a record -> its theme), in that order; those of no theme come last.
+
+    >>> records = [Record(name, name, {}, (), ()) for name in ("own", "radius", "cosine")]
+    >>> found = by_theme(records, {"cosine": "Averaging", "radius": "Robustness"})
+    >>> {theme: [record.name for record in group] for theme, group in found.items()}
+    {'Averaging': ['cosine'], 'Robustness': ['radius'], 'More': ['own']}
+    """
+    place = {name: number for number, name in enumerate(themes)}
+    groups: Groups = {theme: [] for theme in dict.fromkeys(themes.values())}
+    for record in sorted(records, key=lambda record: place.get(record.name, len(place))):
+        groups.setdefault(themes.get(record.name, OTHER), []).append(record)
+    return {theme: found for theme, found in groups.items() if found}

@@ -60,7 +60,10 @@ def answered(
     elif workers > 1:
         whole = in_processes(int(workers), question, budget, SHARES * int(workers), report, within)
     else:
-        whole = found(question, budget, report, within)
+        try:
+            whole = found(question, budget, report, within)
+        except KeyboardInterrupt:  # outside of the search, which ends by itself: nothing is checked yet
+            whole = _nothing(question, INTERRUPTED)
     return RadiusBracket(
         whole.lower,
         whole.upper,
@@ -79,7 +82,7 @@ def found(question: Question, budget: Budget, progress: Progress, within: float 
     if problem.decision.kind == "probabilities":
         whole = _from_attacks(question, problem, budget, progress, reach)
     else:
-        whole = answer(problem, budget, progress, question.misclassified, None, reach)
+        whole = answer(problem, budget, progress, None, reach)
     _leave_ties(question, problem, whole)
     return whole
 
@@ -88,7 +91,10 @@ def _leave_ties(question: Question, problem: Problem, whole: Answer) -> None:
     """Move witnesses that the model's own floats call a tie a hair farther, where they then misclassify them."""
     for share in PUSHES:
         tied = np.flatnonzero(np.isfinite(whole.upper))
-        tied = tied[~question.part(tied).misclassified(whole.witness[tied])] if len(tied) else tied
+        if len(tied) == len(whole.upper):
+            tied = np.flatnonzero(~question.misclassified(whole.witness))
+        elif len(tied):
+            tied = tied[~question.part(tied).misclassified(whole.witness[tied])]
         if not len(tied):
             return
         few = part(problem, tied)
@@ -110,7 +116,7 @@ def _from_attacks(
     for i in np.flatnonzero(np.isinf(attacked.upper)).tolist():
         inside = inner_start(problem, i, RATIONAL_SHARE * budget.seconds) if time.monotonic() < ends else None
         start[i] = start[i] if inside is None else inside
-    whole = answer(problem, budget, progress, question.misclassified, start, reach)
+    whole = answer(problem, budget, progress, start, reach)
     shown = witness_distance(problem, start)
     nearer = shown < whole.upper
     whole.upper[nearer], whole.witness[nearer] = shown[nearer], start[nearer]

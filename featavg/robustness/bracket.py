@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
@@ -61,6 +61,10 @@ class Asked(Protocol):
         """The question in arrays, for the checker; None if there is no checker for it, as for deep networks."""
 
 
+def _status(name: str) -> Status:
+    return name if isinstance(name, Status) else Status(name)
+
+
 @dataclass(frozen=True, repr=False)
 class RadiusBracket:
     """For each point lower <= true radius <= upper; an attack alone has lower 0, a certificate alone upper ∞."""
@@ -76,7 +80,7 @@ class RadiusBracket:
     reasons: tuple[str, ...] = ()  # (point,)  why the search ended early, empty where it did not
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "status", tuple(Status(each) for each in self.status))
+        object.__setattr__(self, "status", tuple(_status(each) for each in self.status))
         object.__setattr__(self, "reasons", tuple(self.reasons) or ("",) * len(self.lower))
 
     def __len__(self) -> int:
@@ -165,11 +169,20 @@ class RadiusBracket:
 
         save_bracket(self, path)
 
-    def to_frame(self) -> Any:
-        """A pandas table, one row per point."""
+    def to_frame(self, index: Any = None, features: Iterable[Any] | None = None) -> Any:
+        """A pandas table, one row per point.
+
+        Args:
+            index: the names of the points, as in `X.index`.
+            features: the names of the axes, as in `X.columns`: then each point has the value of its witness there.
+        """
         labels = getattr(self.question, "labels", self.question.y)
         columns = {"label": labels, "lower": self.lower, "upper": self.upper}
-        return frame({**columns, "status": [str(each) for each in self.status], "reason": list(self.reasons)})
+        columns |= {"status": [str(each) for each in self.status], "reason": list(self.reasons)}
+        names = [] if features is None else [f"witness {name}" for name in features]
+        if len(names) not in (0, self.witness.shape[1]):
+            raise InputError(f"features must name {self.witness.shape[1]} axes, got {len(names)}; pass X.columns")
+        return frame(columns | dict(zip(names, self.witness.T, strict=False)), index)
 
     def summary(self) -> str:
         """Quartiles of both bounds and the statuses, in words."""

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from featavg.arrays import Array, Bools, Ints, finite_matrix
 from featavg.data import Names
 from featavg.errors import InputError
-from featavg.model import GROUPED, Network, as_network, read_as, readouts, same_network, with_hidden_layer
+from featavg.model import GROUPED, Network, as_network, check_table, read_as, readouts, same_network, with_hidden_layer
 from featavg.robustness.norms import norm_of
 from featavg.robustness.proof.format import Decision, Floats, Kind, Neurons, Problem
 from featavg.robustness.proof.format import Norm as Norm
@@ -155,6 +155,7 @@ def ask(
     network = with_hidden_layer(as_network(model))
     if len(network.layers) != 2 or not network.activation.is_relu:
         raise InputError(f"exact radii need two layers with ReLU between them, got {len(network.layers)} layers")
+    check_table(model, x)
     points = _points(x, network.inputs)
     norm_of(norm)  # refuses what is none
     if network.coordinates == "compact" and (norm != "l2" or box is not None):

@@ -28,13 +28,11 @@ def status_of(lower: Array, upper: Array) -> tuple[Status, ...]:
     >>> [str(status) for status in status_of(np.array([1.0, 1.0, 0.0, 2.0]), np.array([1.0, 2.0, 1.0, np.inf]))]
     ['exact', 'open', 'attack only', 'certificate only']
     """
-    return tuple(_status(low, high) for low, high in zip(lower.tolist(), upper.tolist(), strict=True))
-
-
-def _status(lower: float, upper: float) -> Status:
+    finite, some = upper < np.inf, lower > 0
     # Both ends infinite are equal; one infinite end is never close to the other.
-    if lower == upper or (upper < np.inf and upper - lower <= GAP * upper):
-        return Status.EXACT
-    if upper == np.inf:
-        return Status.CERTIFICATE_ONLY if lower > 0 else Status.FAILED
-    return Status.OPEN if lower > 0 else Status.ATTACK_ONLY
+    width = np.where(finite, upper, 0.0) - np.where(finite, lower, 0.0)
+    exact = (lower == upper) | (finite & (width <= GAP * np.where(finite, upper, 0.0)))
+    found = {Status.EXACT: exact, Status.OPEN: finite & some, Status.ATTACK_ONLY: finite, Status.CERTIFICATE_ONLY: some}
+    codes = np.select(list(found.values()), range(len(found)), len(found))
+    names = (*found, Status.FAILED)
+    return tuple(names[code] for code in codes.tolist())

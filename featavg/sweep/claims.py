@@ -60,7 +60,7 @@ class Claims:
         return set(self._numbered()) - self.living()
 
     @contextlib.contextmanager
-    def kept(self, key: str) -> Iterator[None]:
+    def alive(self, key: str) -> Iterator[None]:
         """Give signs of life for a claim of ours, and give it back in the end."""
         over = threading.Event()
         threading.Thread(target=self._refresh, args=(key, over), daemon=True).start()

@@ -36,7 +36,7 @@ def cluster(scheduler: str, patience: float = PATIENCE) -> Iterator[Executor]:
     log = logging.getLogger("distributed.client")
     before = log.level
     log.setLevel(logging.CRITICAL)  # a scheduler that goes is told by whoever uses the executor, in one sentence
-    workers = _Workers(client)
+    workers = _Workers(client, patience)
     try:
         _check_versions(client, scheduler)
         yield workers
@@ -49,8 +49,8 @@ def cluster(scheduler: str, patience: float = PATIENCE) -> Iterator[Executor]:
 class _Workers(Executor):
     """`Client.get_executor()`, but every future ends; dask's own waits for ever if a scheduler goes in a transfer."""
 
-    def __init__(self, client: Any) -> None:
-        self.client, self.over = client, threading.Event()
+    def __init__(self, client: Any, patience: float) -> None:
+        self.client, self.patience, self.over = client, patience, threading.Event()
         self.pending: dict[Future[Any], Any] = {}
         threading.Thread(target=self._watch, daemon=True).start()
 
@@ -81,11 +81,20 @@ class _Workers(Executor):
                 mine.set_exception(error)
 
     def _watch(self) -> None:
-        """End all that is under way once the client has given the scheduler up."""
+        """End all that is under way once the client has given the scheduler up; say when nobody is left to work."""
+        idle = 0.0
         while not self.over.wait(LOOK):
             if self.client.status in ("closing", "closed"):
                 for mine in list(self.pending):
                     self._end(mine, BrokenExecutor("the scheduler is gone"))
+                continue
+            alone = self.pending and not self.client.scheduler_info()["workers"]
+            before, idle = idle, idle + LOOK if alone else 0.0
+            if before < self.patience <= idle:
+                logging.getLogger("featavg").warning(
+                    "the scheduler has had no worker for %g seconds; start one, or end with Ctrl-C: nothing is lost",
+                    self.patience,
+                )
 
 
 def own_version() -> str:

@@ -52,7 +52,7 @@ def run_trial(task: Task, ticket: str = "") -> Row | None:
         return _row(function, task.trial)
     if not store.claim(key):
         return None
-    with store.claims.kept(key):
+    with store.claims.alive(key):
         row = _row(function, task.trial)
         store.append(row)
     return row
@@ -67,14 +67,14 @@ def run_here(task: Task, ticket: str = "") -> Row | None:
 def leave_with_driver() -> None:
     """Let this process end once its driver has died, after the trial that it is at."""
 
-    def watch() -> None:
+    def end_with_parent() -> None:
         parent = multiprocessing.parent_process()
         if parent is not None:
             multiprocessing.connection.wait([parent.sentinel])
             with _busy:
                 os._exit(0)
 
-    threading.Thread(target=watch, daemon=True).start()
+    threading.Thread(target=end_with_parent, daemon=True).start()
 
 
 def _store(task: Task) -> Store | None:

@@ -13,7 +13,6 @@ from featavg.training.losses import LossName as LossName
 from featavg.training.losses import SmoothedCrossEntropy as SmoothedCrossEntropy
 from featavg.training.losses import Squared as Squared
 from featavg.training.losses import loss_for as loss_for
-from featavg.training.moments import every as every
 from featavg.training.rules import Adam as Adam
 from featavg.training.rules import GradientDescent as GradientDescent
 from featavg.training.rules import GradientFlow as GradientFlow
@@ -25,6 +24,7 @@ from featavg.training.rules import SignDescent as SignDescent
 from featavg.training.rules import SpectralDescent as SpectralDescent
 from featavg.training.run import Moment as Moment
 from featavg.training.run import Perturb as Perturb
+from featavg.training.run import every as every
 from featavg.training.train import DivergenceWarning as DivergenceWarning
 from featavg.training.train import train as train
 from featavg.training.train import train_many as train_many

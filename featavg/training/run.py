@@ -1,8 +1,8 @@
-"""The loop: step, save, look out for divergence."""
+"""The loop: step on which points, save which moments, as they are or as means, look out for divergence."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,11 +12,10 @@ from featavg.arrays import Array, Bools, Ints
 from featavg.errors import InputError
 from featavg.model import Layer, Network
 from featavg.progress import Progress
-from featavg.training.averages import SecondHalf
 from featavg.training.descent import Descent, fast_descent
 from featavg.training.engines import ALL
 from featavg.training.iterate import WEIGHTS, Iterate, Vector
-from featavg.training.rules import Rule
+from featavg.training.rules import Rule, check_positive
 
 # A loss this many times its first value will not come back.
 DIVERGED = np.log(100.0)
@@ -24,6 +23,52 @@ FINISHED = "finished"
 
 # Where the points of a batch are moved to before a step: (row, axis).
 Perturb = Callable[[Iterate, Ints | None], Array]
+
+
+@dataclass(frozen=True)
+class every:
+    """Save every `interval` steps, and the last."""
+
+    interval: int
+
+    def __post_init__(self) -> None:
+        check_positive("the interval between saved steps", self.interval)
+
+
+def goals_of(rule: Rule, save_at: every | Sequence[float] | None) -> Array:
+    """The steps, or times of a flow, to save; rising, with the first and the last among them: (time,)."""
+    last: float = rule.limit if rule.end_time is None else rule.end_time
+    if isinstance(save_at, every):
+        wanted = np.arange(0, last, save_at.interval)
+    elif save_at is None:
+        wanted = np.linspace(0, last, 101)
+    else:
+        wanted = np.asarray(save_at, dtype=np.float64)
+    if rule.end_time is None:
+        wanted = np.round(wanted)
+    goals = np.unique(np.concatenate([[0.0], wanted, [last]]))
+    if not (goals[0] >= 0 and goals[-1] <= last):  # NaN is neither
+        raise InputError(f"save_at must lie in 0 ... {last}, got {goals[0]} ... {goals[-1]}")
+    return goals
+
+
+def batches(samples: int, size: int | None, seed: int) -> Iterator[Ints | None]:
+    """Batches of `size` points without end, each epoch in a fresh order, its last incomplete batch dropped.
+
+    None stands for all points.
+
+    >>> sorted(next(batches(3, 2, seed=0)).tolist()) in ([0, 1], [0, 2], [1, 2])
+    True
+    """
+    check_positive("batch_size", size)
+    rng = np.random.default_rng(seed)
+    while True:
+        if size is None or size >= samples:
+            yield None
+            continue
+        order = rng.permutation(samples)
+        for start in range(0, samples - size + 1, size):
+            yield order[start : start + size]
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,6 +103,30 @@ class Saved:
     time: float
     parameters: Vector
     outputs: Array | None  # (..., sample, output); None where they would take another pass over the points
+
+
+class SecondHalf:
+    """The mean of the parameters after steps ⌊T/2⌋ + 1 ... T, which the noise of batches moves least, for each mark T.
+
+    It is linear, so exact in every engine.
+    """
+
+    def __init__(self, marks: Iterable[float], start: Vector) -> None:
+        self.halves = {int(mark) // 2 for mark in marks}
+        self.start = start
+        self.total = 0.0 * start
+        self.before = {0: 0.0 * start}
+
+    def add(self, step: int, parameters: Vector) -> None:
+        """Take up the parameters after this step."""
+        for name, block in self.total.blocks.items():
+            np.add(block, parameters[name], out=block)  # in place: this happens at every step
+        if step in self.halves:
+            self.before[step] = self.total.map(np.copy)
+
+    def mean(self, mark: int) -> Vector:
+        """The mean for the mark T, which is the step just made."""
+        return (self.total - self.before[mark // 2]) / (mark - mark // 2) if mark else self.start
 
 
 @dataclass(eq=False)

@@ -13,12 +13,12 @@ from featavg.arrays import Array, Ints, finite_matrix, finite_vector, labels_amo
 from featavg.data import Dataset
 from featavg.errors import InputError
 from featavg.model import Network
-from featavg.training.engines import ENGINES, EngineName, FirstLayer, Gram, Need, choose_engine
+from featavg.training.engines import ENGINES, EngineName, FirstLayer, Gram, Need, Work, choose_engine
 from featavg.training.engines.gram import LARGEST
 from featavg.training.iterate import BIASES, WEIGHTS, Iterate, Problem, Vector
 from featavg.training.losses import Loss, LossName, loss_for
 from featavg.training.rules import Rule
-from featavg.training.upper import EqualBlocks, Upper
+from featavg.training.upper import EqualBlocks, Upper, parallel_columns
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,10 +41,9 @@ class Setup:
         network, data = networks[0], datas[0]
         loss = loss_for(network, self.loss)
         targets = [check(network, data, rule, loss) for network, data in zip(networks, datas, strict=True)]
-        name = self.engine_for(data, rule, batches, moved)
-        stack = self._stack if len(networks) > 1 else lambda arrays: arrays[0].astype(self.dtype, copy=False)
+        name = self.engine_for(network, data, rule, batches, moved)
         blocks = {
-            f"{kind}_{number}": stack([getattr(n.layers[number - 1], kind) for n in networks])
+            f"{kind}_{number}": self._stack([getattr(n.layers[number - 1], kind) for n in networks])
             for number in range(1, len(network.layers) + 1)
             for kind in ("weights", "biases")
         }
@@ -63,30 +62,30 @@ class Setup:
         """Whether this is plain descent in the first of two layers by a Gram matrix that is held."""
         return (
             rule.constant_step(data) is not None
-            and self.engine_for(data, rule, batches=False, moved=False) == "gram"
+            and self.engine_for(network, data, rule, batches=False, moved=False) == "gram"
             and len(data) ** 2 * np.dtype(self.dtype).itemsize <= LARGEST
             and network.activation.is_relu
             and len(network.layers) == 2
             and WEIGHTS in self._chosen(network) <= {WEIGHTS, BIASES}
         )
 
-    def engine_for(self, data: Dataset, rule: Rule, batches: bool, moved: bool) -> str:
+    def engine_for(self, network: Network, data: Dataset, rule: Rule, batches: bool, moved: bool) -> str:
         """The name of the engine that holds the first layer."""
         needs: frozenset[Need] = rule.needs | ({"inputs"} if moved else frozenset())
-        return choose_engine(self.engine, len(data), data.x.shape[1], needs, batches, type(rule).__name__)
+        together = len(network.layers) == 2 and "weights_2" not in self._chosen(network)
+        products = int(parallel_columns(network.layers[1].weights)[0].max()) + 1 if together else network.neurons
+        samples, axes = data.x.shape
+        work = Work(samples, axes, network.neurons, products, rule.limit, np.dtype(self.dtype).itemsize)
+        return choose_engine(self.engine, work, needs, batches, type(rule).__name__)
 
     def _first(self, name: str, datas: Sequence[Dataset], weights: Array) -> FirstLayer:
         """The first layer; runs on the same data share its Gram matrix, half of a large run."""
         if name != "gram" or any(data is not datas[0] for data in datas):
-            points = self._stack([data.x for data in datas]) if len(datas) > 1 else self._points(datas[0])
-            return ENGINES[name](points, weights)
+            return ENGINES[name](self._stack([data.x for data in datas]), weights)
         known = [before.matrix for data, before in self.last if data is datas[0]]
-        first = Gram(self._points(datas[0]), weights, *known)
+        first = Gram(self._stack([datas[0].x]), weights, *known)
         self.last[:] = [(datas[0], first)]
         return first
-
-    def _points(self, data: Dataset) -> Array:
-        return data.x.astype(self.dtype, copy=False)
 
     def shares(self, samples: int) -> Array | None:
         """Sample weights of mean 1: (sample,)."""
@@ -98,7 +97,9 @@ class Setup:
         return (weights / weights.mean()).astype(self.dtype)
 
     def _stack(self, arrays: Sequence[Array]) -> Array:
-        return np.stack([array.astype(self.dtype, copy=False) for array in arrays])
+        """The arrays of all runs in one, along a new axis where there are several."""
+        found = [array.astype(self.dtype, copy=False) for array in arrays]
+        return np.stack(found) if len(found) > 1 else found[0]
 
     def _chosen(self, network: Network) -> set[str]:
         """The trained blocks; by default those of the paper: no biases where there are several outputs."""

@@ -14,14 +14,12 @@ from featavg.errors import InputError
 from featavg.model import Network
 from featavg.progress import Progress, silent
 from featavg.threads import one_thread
-from featavg.training.batches import batches
 from featavg.training.engines import EngineName, Gram
 from featavg.training.engines.gram import SMALL
 from featavg.training.iterate import Iterate
 from featavg.training.losses import Loss, LossName
-from featavg.training.moments import every, goals_of
 from featavg.training.rules import GradientDescent, Rule
-from featavg.training.run import Observe, Perturb, Run, diverged
+from featavg.training.run import Observe, Perturb, Run, batches, diverged, every, goals_of
 from featavg.training.setup import Setup
 from featavg.training.trajectory import Trajectory
 

@@ -14,7 +14,7 @@ from featavg.model import Layer, Network
 from featavg.training.losses import Loss
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Trajectory:
     """The saved moments of a training run.
 
@@ -32,6 +32,9 @@ class Trajectory:
     outputs: Sequence[Array] | None  # (time,) of F (sample, output), where training came by them
     status: str  # finished, or why it ended early
     sample_weight: Array | None = None  # (sample,)  of mean 1
+
+    def __repr__(self) -> str:
+        return f"Trajectory({self.initial!r}; {len(self)} moments up to step {self.steps[-1]:g}, {self.status})"
 
     @property
     def log_losses(self) -> Array:

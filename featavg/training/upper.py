@@ -105,13 +105,13 @@ class Upper:
         if self.depth != 2:
             return None
         columns = blocks["weights_2"]
-        found = [_parallel(one) for one in columns.reshape(-1, *columns.shape[-2:])]
+        found = [parallel_columns(one) for one in columns.reshape(-1, *columns.shape[-2:])]
         shape = (*columns.shape[:-2], columns.shape[-1])
         number, ratio = (np.stack(part).reshape(shape) for part in zip(*found, strict=True))
         return Groups(number, ratio)
 
 
-def _parallel(columns: Array) -> tuple[Ints, Array]:
+def parallel_columns(columns: Array) -> tuple[Ints, Array]:
     """Which columns are positive multiples of each other, and of what ratio to the first of their kind."""
     sizes = np.abs(columns).max(axis=0)
     sizes = np.where(sizes > 0, sizes, 1)

@@ -105,5 +105,8 @@ def test_what_has_no_such_margin_is_told() -> None:
         kkt_residuals(network.changed(second=[[-1.0, 1.0]]), points)
     with pytest.raises(InputError, match="ReLU networks of two layers and one output"):
         kkt_residuals(replace(network.changed(biases=[0, 0]), activation=Activation(2)), points, trained=["weights"])
-    with pytest.raises(InputError, match="the power of an activation must be a whole number from 1, got 0"):
-        Activation(0)
+    with pytest.raises(InputError, match="whose weights, biases are all 0 has no normalised margin"):
+        normalized_margin(network.changed(weights=np.zeros((2, 2)), biases=[0, 0]), points.x, points.y)
+    for power in (0, 0.5, 1.5, np.nan, np.inf, "2"):
+        with pytest.raises(InputError, match=f"power of an activation must be a whole number from 1, got '?{power}"):
+            Activation(power)  # type: ignore[arg-type]

@@ -7,16 +7,20 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.integrate import solve_ivp
 from scipy.optimize import minimize
 
 from featavg import (
     BinaryNetwork,
+    GradientFlow,
     InputError,
+    MulticlassNetwork,
     averaging_network,
     decoupled_network,
     filtered_network,
     normalized_margin,
     sample_clusters,
+    train,
 )
 from featavg.analysis import theory
 from featavg.analysis.theory import Setting
@@ -179,3 +183,31 @@ def test_the_setting_is_read_off_the_data(data: Dataset, setting: Setting) -> No
 def test_other_centers_are_refused(change: dict[str, Any]) -> None:
     with pytest.raises(InputError, match="need orthogonal centers of norm √dim; these are not"):
         Setting.of(sample_clusters(clusters=4, dim=400, samples=5, **change))
+
+
+def test_decoupled_growth_solves_its_equation_of_motion() -> None:
+    setting, share = Setting(clusters=4, dim=50, signal=1.3), np.array([0.2, 0.4])
+    times = np.geomspace(1e-3, 10, 5)
+    found = theory.decoupled_growth(setting, times[:, None], 2, share)
+    rate = setting.signal * setting.dim * share / 2
+
+    def motion(_: float, growth: Array) -> Array:
+        return rate * 3 / (np.exp(setting.signal * growth) + 3)
+
+    solved = solve_ivp(motion, (0, times[-1]), [0.0, 0.0], t_eval=times, rtol=1e-10, atol=1e-12)
+    np.testing.assert_allclose(found, solved.y.T, rtol=1e-7)
+    late = theory.decoupled_growth(setting, 1e300, 2)
+    assert late == pytest.approx(np.log(3 * setting.signal**2 * 50 / 4 / 2 * 1e300) / setting.signal)
+
+
+def test_a_flow_without_noise_grows_by_that_law() -> None:
+    data = sample_clusters(clusters=4, dim=60, samples=40, noise=1e-6, seed=0)
+    start, times = MulticlassNetwork.random(data, 3, seed=1), [0.1, 10.0, 1e4]
+    # Every neuron is on at its class and off at the others: without noise nothing else would wake it.
+    start = start.changed(weights=1e-9 * (1.1 * np.eye(4) - 0.1)[start.neuron_class] @ data.centers)
+    run = train(start, data, GradientFlow(time=1e4, accuracy=0.02), save_at=times)
+    for j in range(4):
+        own = run.at(-1).neuron_class == j
+        grown = [float((run.at(t).weights[own] @ data.centers[j]).mean()) for t in (-3, -2, -1)]
+        law = theory.decoupled_growth(Setting.of(data), times, 3, np.mean(data.cluster == j))
+        np.testing.assert_allclose(grown, law, rtol=2e-3)

@@ -19,7 +19,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from campaign.fuzz import MUTATIONS, fuzz, mutated
+from campaign.fuzz import MUTATIONS, Tally, fuzz, mutated, share_of, summed
 from campaign.whole_files import READERS
 from featavg import InputError, read_points
 from featavg.npz import read_npz
@@ -46,6 +46,54 @@ def test_the_campaign_sees_a_reader_that_breaks(monkeypatch: pytest.MonkeyPatch)
         warnings.simplefilter("ignore")  # of files that NumPy left open
         assert sum(fuzz("npz data", CASES).wrong.values()) > CASES / 3
         gc.collect()
+
+
+def test_the_campaign_sees_a_reader_that_takes_too_much_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = READERS["CSV data"]
+
+    def greedy(path: Path) -> object:
+        return path.read_bytes().startswith(b"a,b") or bytearray(2**30)  # zeros: only declared
+
+    monkeypatch.setitem(READERS, "CSV data", lambda folder: (whole(folder)[0], greedy))
+    assert fuzz("CSV data", CASES).wrong["MemoryError"] > 0
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        pytest.param(160, id="a shape of biases that does not fit"),
+        pytest.param(400, id="a node whose name has two lines"),
+        pytest.param(6416, id="a type that there is not"),
+    ],
+)
+def test_an_onnx_file_that_broke_its_reader_once_is_refused(case: int) -> None:
+    tally = fuzz("networks as ONNX", 1, case)
+    assert (tally.refused, tally.wrong) == (1, {})
+
+
+def test_a_damaged_skops_file_that_quotes_itself_is_refused_in_a_short_sentence(tmp_path: Path) -> None:
+    whole, read = READERS["networks as skops"](tmp_path)
+    (path,) = whole
+    with zipfile.ZipFile(path) as archive:
+        place = archive.getinfo("schema.json").header_offset
+    length = struct.pack("<H", 3000)  # of the name of the first member, in its own header
+    path.write_bytes(whole[path][: place + 26] + length + whole[path][place + 28 :])
+    with pytest.raises(InputError) as caught:
+        read(path)
+    assert len(str(caught.value)) < 400
+
+
+def test_whole_files_are_the_same_every_time(tmp_path: Path) -> None:
+    for place in ("a", "b"):
+        (tmp_path / place).mkdir()
+    one, two = (list(READERS["networks as skops"](tmp_path / place)[0].values()) for place in ("a", "b"))
+    assert one == two
+
+
+def test_shares_of_a_reader_are_its_cases_in_order() -> None:
+    rows = [share_of("CSV data", 30, seed) for seed in (0, 1)]
+    whole, parts = fuzz("CSV data", 60), summed([Tally.read_from(row) for row in rows])
+    assert (parts.read, parts.refused, parts.wrong) == (whole.read, whole.refused, whole.wrong)
 
 
 @pytest.mark.parametrize("mutation", MUTATIONS, ids=lambda mutation: mutation.__name__)

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import contextlib
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
 
 import pytest
 
-from campaign.kills import WORKS, killed, shared, without_room
+from campaign.kills import WORKS, killed, shared, with_read_only_home, without_room
+from featavg.data import SETS
 
-QUICK = ("classifiers", "networks", "brackets", "records")
+QUICK = ("classifiers", "networks", "brackets", "records", "cache")
 
 
 @pytest.mark.parametrize("name", QUICK)
@@ -27,6 +30,24 @@ def test_two_writers_share_a_folder(name: str) -> None:
 @pytest.mark.parametrize("name", QUICK)
 def test_a_full_disk_ends_in_a_sentence_and_changes_nothing(name: str) -> None:
     assert without_room(name) == {}
+
+
+def test_a_read_only_home_changes_nothing() -> None:
+    assert with_read_only_home("records") == {}
+
+
+def test_what_a_killed_fetch_left_is_gone_after_the_next_even_if_nothing_is_missing(tmp_path: Path) -> None:
+    folder = tmp_path / "out"
+    folder.mkdir()
+    write, _ = WORKS["cache"](folder)
+    write()
+    whole = sorted(path.name for path in folder.iterdir())
+    gone = subprocess.Popen([sys.executable, "-c", ""])
+    gone.wait()
+    (folder / f".scratch-{gone.pid}-x").mkdir()
+    write()
+    assert sorted(path.name for path in folder.iterdir()) == whole == ["test", "train"]
+    assert folder.name not in SETS.names()
 
 
 def test_the_campaign_sees_a_writer_that_writes_in_place(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -86,7 +86,7 @@ def test_other_sources_have_another_file(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_one_problem_of_each_oracle_is_told_as_json() -> None:
-    wanted = {"rationals", "balls", "solver", "SCIP"}
+    wanted = {"rationals", "balls", "formula", "solver", "SCIP"}
     for number in [0, *range(86, 100)]:
         if posed(2, number)[0] in wanted:
             line, problem = tried(2, number)

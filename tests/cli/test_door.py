@@ -1,14 +1,17 @@
 """The door opens at once: nothing heavy is imported before a verb needs it."""
 
+import contextlib
 import os
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
 
-from featavg import InputError, __version__
+from featavg import InputError, __version__, cli
+from featavg.__main__ import main as command
 from featavg.experiments import Registry
 
 
@@ -127,7 +130,7 @@ def test_being_terminated_leaves_no_temporary_file(tmp_path):
     assert process.stdout.readline() == "writing\n"
     assert len(list(tmp_path.iterdir())) == 1
     process.send_signal(signal.SIGTERM)
-    process.communicate(timeout=20)
+    process.communicate(timeout=60)
     assert process.returncode == 143
     assert list(tmp_path.iterdir()) == []
 
@@ -173,12 +176,6 @@ def test_outside_a_terminal_long_work_says_a_line_per_stage(
 
 
 def test_an_end_that_a_destructor_swallows_is_asked_for_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    import os
-    import signal
-    import time
-
-    from featavg import cli
-
     def deaf() -> None:
         try:
             os.kill(os.getpid(), signal.SIGTERM)
@@ -191,3 +188,28 @@ def test_an_end_that_a_destructor_swallows_is_asked_for_again(monkeypatch: pytes
     with pytest.raises(SystemExit), cli._terminated_in_order():
         deaf()
     assert signal.getitimer(signal.ITIMER_REAL)[0] == 0.0
+
+
+def test_an_end_that_was_swallowed_by_the_last_piece_of_work_comes_after_it() -> None:
+    def short() -> None:
+        with contextlib.suppress(SystemExit):  # as a destructor does
+            os.kill(os.getpid(), signal.SIGTERM)
+        sys.exit(0)  # as commands end that have done their work
+
+    with pytest.raises(SystemExit) as ended, cli._terminated_in_order():
+        short()
+    assert ended.value.code == cli.TERMINATED
+
+
+def test_an_interruption_while_the_command_is_imported_is_one_word(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    class Slow:
+        def __getattr__(self, name: str) -> None:
+            raise KeyboardInterrupt
+
+    monkeypatch.setitem(sys.modules, "featavg.cli", Slow())
+    with pytest.raises(SystemExit) as ended:
+        command()
+    assert ended.value.code == 130
+    assert capsys.readouterr().err == "stopped\n"

@@ -1,5 +1,6 @@
 """The command line as a user meets it, on toy experiments that are no part of the package."""
 
+import importlib
 import json
 import os
 import re
@@ -9,9 +10,11 @@ import sys
 import time
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from featavg.cli import main
+from featavg.npz import pack_npz, read_npz
 from featavg.record import read_record
 
 HERE = Path(__file__).parent
@@ -152,16 +155,110 @@ def start(*arguments, **environment):
 
 def test_ctrl_c_keeps_finished_records_and_the_next_run_goes_on(tmp_path):
     process = start("reproduce", "growing", "slow-one", "-o", tmp_path)
-    give_up = time.monotonic() + 20
+    give_up = time.monotonic() + 60
     while not (tmp_path / "growing.json").exists() and time.monotonic() < give_up:
         time.sleep(0.05)
     time.sleep(0.2)
     process.send_signal(signal.SIGINT)
-    output, errors = process.communicate(timeout=20)
+    output, errors = process.communicate(timeout=60)
     assert (process.returncode, output) == (130, "")
     assert errors.endswith("stopped; 1 finished record kept, run again to go on\n")
     assert "Traceback" not in errors
     assert {path.name for path in tmp_path.iterdir()} == {"growing.json", "growing.npz"}
     process = start("reproduce", "growing", "slow-one", "-o", tmp_path, "--json", TOY_SECONDS="0")
-    output, _ = process.communicate(timeout=20)
+    output, _ = process.communicate(timeout=60)
     assert [record["reused"] for record in json.loads(output)["records"]] == [True, False]
+
+
+def parts_of(folder, name="slow_one"):
+    """A record but for how long it took."""
+    content = json.loads((folder / f"{name}.json").read_text())
+    seconds = content.pop("seconds")
+    return json.dumps(content), (folder / f"{name}.npz").read_bytes(), seconds
+
+
+def finished(folder, log, seeds):
+    """Run the slow chapter to its end, a fifth of a second and a bit per seed; which seeds were measured."""
+    log.unlink(missing_ok=True)
+    arguments = ("reproduce", "slow-one", "--seeds", str(seeds), "-o", folder, "--json")
+    process = start(*arguments, TOY_SECONDS="0.25", TOY_LOG=str(log))
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 0, errors
+    return [int(seed) for seed in log.read_text().split()]
+
+
+@pytest.mark.parametrize("signal_sent", [signal.SIGKILL, signal.SIGINT, signal.SIGTERM])
+def test_a_killed_run_goes_on_with_the_seeds_that_are_missing(tmp_path, signal_sent):
+    log, killed, whole = tmp_path / "log", tmp_path / "killed", tmp_path / "whole"
+    assert finished(whole, log, 6) == [0, 1, 2, 3, 4, 5]
+    log.unlink()
+    arguments = ("reproduce", "slow-one", "--seeds", "5", "-o", killed)
+    process = start(*arguments, TOY_SECONDS="0.25", TOY_LOG=str(log))
+    give_up = time.monotonic() + 60
+    while not (log.exists() and "2" in log.read_text()) and time.monotonic() < give_up:
+        time.sleep(0.01)
+    process.send_signal(signal_sent)
+    process.communicate(timeout=60)
+    assert process.returncode
+    assert [path.name for path in killed.iterdir()] == ["slow_one.rows.npz"]
+    assert finished(killed, log, 6) == [2, 3, 4, 5]  # two were kept, and one seed more than before is asked for
+    assert sorted(path.name for path in killed.iterdir()) == ["report.html", "slow_one.json", "slow_one.npz"]
+    *record, seconds = parts_of(killed)
+    *expected, _ = parts_of(whole)
+    assert record == expected
+    assert seconds >= 6 * 0.25  # of both parts
+
+
+def test_more_seeds_than_the_record_has_are_added_to_it_unless_anything_else_differs(tmp_path):
+    log, folder, whole = tmp_path / "log", tmp_path / "more", tmp_path / "whole"
+    assert finished(folder, log, 2) == [0, 1]
+    assert finished(folder, log, 4) == [2, 3]
+    assert finished(whole, log, 4) == [0, 1, 2, 3]
+    assert parts_of(folder)[:2] == parts_of(whole)[:2]
+    record = folder / "slow_one.json"
+    for key, value in {
+        "code": "0" * 64,
+        "versions": {"featavg": "0"},
+        "config": {"seconds": 9, "first_seed": 0},
+    }.items():
+        content = json.loads((whole / "slow_one.json").read_text())
+        record.write_text(json.dumps({**content, key: value}))
+        assert finished(folder, log, 5) == [0, 1, 2, 3, 4], key
+
+
+def test_a_checkpoint_of_other_code_or_cut_short_is_not_used(featavg, tmp_path, monkeypatch):
+    monkeypatch.setenv("TOY_SECONDS", "0")
+    sys.modules.pop("toy_claims.slow_one", None)
+    slow_one = importlib.import_module("toy_claims.slow_one")
+    measure, kept = slow_one.measure, tmp_path / "slow_one.rows.npz"
+
+    def interrupted(config, seed, progress):
+        if seed == 2:
+            raise KeyboardInterrupt
+        return measure(config, seed, progress)
+
+    monkeypatch.setattr(slow_one, "measure", interrupted)
+    run = ("reproduce", "slow-one", "--seeds", "4", "-o", tmp_path)
+    assert featavg(*run)[0] == 130
+    arrays = read_npz(kept)
+    about = json.loads(str(arrays["about"]))
+    assert about["rows"] == [["", 0], ["", 1]]
+    assert sorted(arrays) == ["0/early", "0/grid", "0/one", "1/grid", "1/one", "about"]
+    arrays["0/one"] = np.array(7.0)  # a number that shows where it is taken
+
+    def left(bytes_, *more):
+        monkeypatch.setattr(slow_one, "measure", measure)
+        kept.write_bytes(bytes_)
+        assert featavg(*run, *more)[0] == 0
+        assert not kept.exists()
+        ones = read_record(tmp_path / "slow_one.json").evidence.table["one"].tolist()
+        (tmp_path / "slow_one.json").unlink()
+        return ones
+
+    packed = pack_npz(arrays)
+    assert left(packed) == [7.0, 1.0, 1.0, 1.0]
+    assert left(packed, "--fresh") == [1.0] * 4
+    assert left(packed[:-30]) == [1.0] * 4
+    about["run"] = about["run"].replace('"first_seed": 0', '"first_seed": 1')
+    assert left(pack_npz({**arrays, "about": np.array(json.dumps(about))})) == [1.0] * 4
+    sys.modules.pop("toy_claims.slow_one")

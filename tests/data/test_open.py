@@ -98,6 +98,18 @@ def test_folders_of_parts_and_bright_pixels_are_noticed(tmp_path: Path) -> None:
     assert "go from 200 to 200, not from 0 to 1" in remarks(bright)[0]
 
 
+def test_bytes_without_an_image_shape_are_noticed_and_other_whole_numbers_are_not(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    pixels = np.zeros((40, 6, 6))
+    pixels[:, 1:-1, 1:-1] = rng.integers(0, 256, size=(40, 4, 4))  # a frame that is always black, as in MNIST
+    np.savez(tmp_path / "d.npz", x=pixels.reshape(40, -1), y=np.arange(40) % 2)
+    (told,) = remarks(open_data(str(tmp_path / "d.npz")))
+    assert told.startswith("the values look like pixels that go from 0 to 25")
+    ages = rng.integers(0, 90, size=(40, 36))
+    ages[:, 0] = rng.integers(100, 250, size=40)  # one column of cholesterol makes no image
+    assert remarks(dataset(ages, np.arange(40) % 2)) == []
+
+
 @pytest.mark.parametrize(
     ("cell", "remedy"),
     [("", "leave the column out (--drop u)"), ("1,5", "write decimals with a point"), ("M", "(--label u)?")],
@@ -110,3 +122,12 @@ def test_a_cell_that_is_no_number_is_told_with_what_helps(tmp_path: Path, cell: 
         open_data(write(tmp_path / "d.csv", "label;u\na;1\nb;nan\n"))
     with pytest.raises(InputError, match="one column 'nothing', got 0 among label, u; name one that is there"):
         open_data(write(tmp_path / "d.csv", "label;u\na;1\nb;2\n"), drop=["nothing"])
+
+
+def test_names_of_columns_can_be_copied_to_a_shell_and_the_last_one_is_shown(tmp_path: Path) -> None:
+    wide = ["mean area", *"abcdefgh", "kind"]
+    table = ",".join(wide) + "\n" + ",".join(["", *"12345678", "x"]) + "\n"
+    with pytest.raises(InputError, match=r"among mean area, a, b, c, d, e, f, \.\.\., kind; name the column of labels"):
+        open_data(write(tmp_path / "d.csv", table))
+    with pytest.raises(InputError, match=r"leave the column out \(--drop 'mean area'\)$"):
+        open_data(write(tmp_path / "d.csv", table), label="kind")

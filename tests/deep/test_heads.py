@@ -8,7 +8,6 @@ from featavg.deep import (
     SmallCNN,
     as_torch,
     coarse_head,
-    dead_neurons,
     extract_features,
     feature_data,
     fine_head,
@@ -58,19 +57,6 @@ def test_trained_heads_have_exact_radii_in_feature_space(data):
     assert (coarse.predict(data.x) == data.y).mean() > 0.8
     fine = fa.train(fine_head(data, scale=0.1), data, rule).final
     assert (fine.predict(data.x) == data.cluster).mean() > 0.5
-
-
-def test_dead_neurons_are_those_that_no_point_wakes(data):
-    head = fine_head(data, seed=3)
-    weights = head.weights.copy()
-    weights[4] = -np.abs(weights[4])  # features are ReLU outputs, so this neuron never fires
-    killed = fa.MulticlassNetwork(weights, head.biases, head.second, head.output_bias, head.class_labels)
-    assert dead_neurons(killed, data)[4]
-    alive = np.abs(weights) @ np.ones(weights.shape[1]) > 0
-    assert not dead_neurons(
-        fa.MulticlassNetwork(np.abs(weights), head.biases, head.second, head.output_bias), data
-    ).any()
-    assert alive.all()
 
 
 def test_a_headed_network_is_the_head_on_the_features(backbone, data, digits):

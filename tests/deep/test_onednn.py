@@ -17,7 +17,7 @@ WATCHED = {"ONEDNN_MAX_CPU_ISA": "AVX2", "MALLOC_CHECK_": "3", "LD_PRELOAD": "li
 PROGRAM = """
 import torch
 from torch import nn
-from featavg.deep import Recipe, ask_deep, fit
+from featavg.deep import Recipe, ResNet18, ask_deep, fit
 from featavg.robustness import MinimalNorm
 
 class Bare(nn.Module):
@@ -35,6 +35,7 @@ for layer in (nn.Conv2d(2, 4, 1, stride=2, bias=False), Bare()):
     module = nn.Sequential(layer, nn.Flatten(), nn.Linear(64, 2))
     fit(module, x, y, Recipe(epochs=3, batch_size=64))
     MinimalNorm(steps=10).on(ask_deep(module, x[:64], y[:64]))
+fit(ResNet18(2, width=4, channels=2), x, y, Recipe(epochs=1, batch_size=64))
 print("done")
 """
 
@@ -80,7 +81,17 @@ def test_layers_that_overrun_are_told_from_others(layer, expected):
 def test_networks_of_usual_width_keep_onednn():
     for wide in (ResNet18(width=8), ResNet18(width=16), SmallCNN(), EfficientNetLite0()):
         assert not overruns_memory(wide)
-    assert overruns_memory(ResNet18(width=7))
+
+
+def test_a_narrow_residual_block_is_one_with_a_strided_shortcut_and_keeps_onednn():
+    network = ResNet18(2, width=4, channels=1).double().eval()
+    assert not overruns_memory(network)
+    block = network.stages[1][0]
+    maps = torch.rand(2, 4, 6, 6, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+    pointwise, norm = block.shortcut
+    passed = norm(nn.functional.conv2d(maps, pointwise.weight, stride=2))
+    inner = block.bn2(block.conv2(torch.relu(block.bn1(block.conv1(maps)))))
+    assert torch.allclose(block(maps), torch.relu(inner + passed), rtol=0, atol=1e-12)
 
 
 def test_onednn_is_off_in_the_backward_pass_alone_and_comes_back():
@@ -97,7 +108,9 @@ def test_onednn_is_off_in_the_backward_pass_alone_and_comes_back():
 
 
 def test_gradients_without_onednn_are_those_of_float64():
-    module = ResNet18(2, width=4, channels=1).double()  # oneDNN has no part in float64
+    narrow = nn.Sequential(nn.Conv2d(1, 4, 3, padding=1), nn.ReLU(), nn.Conv2d(4, 8, 1, stride=2), nn.ReLU())
+    module = nn.Sequential(narrow, nn.Flatten(), nn.Linear(128, 2)).double()  # oneDNN has no part in float64
+    assert overruns_memory(module)
     images = torch.rand(8, 1, 8, 8, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
     expected = torch.autograd.grad(module(images).square().sum(), list(module.parameters()))
     module.float()

@@ -151,6 +151,9 @@ def test_an_interrupted_run_leaves_the_rows_it_has(monkeypatch: pytest.MonkeyPat
         ({"COLUMNS": {**PARTS["COLUMNS"], "line": "a line"}}, "needs as many axes"),
         ({"CLAIMS": [Expect("line", "t", "s", 0, 0, "r", at={"word": "one"})]}, "a claim about 'line' needs one axis"),
         ({"CLAIMS": [Expect("lines", "t", "s", 0, 0, "r")]}, "no column is called 'lines'"),
+        ({"derive": lambda table: table.plus({"value": Column(1.0)})}, "`derive` must leave 'value'"),
+        ({"derive": lambda table: Table(), "CLAIMS": []}, "`derive` must leave"),
+        ({"COLUMNS": {**PARTS["COLUMNS"], "gain": "of derive"}}, "`derive` must leave 'gain'"),
     ],
 )
 def test_a_chapter_that_does_not_fit_together_is_one_sentence(

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from featavg import sample_clusters
+from featavg.analysis import Averages
 from featavg.experiments import Registry
 from featavg.experiments.refinement import diagnosis
 from featavg.experiments.refinement.diagnosis import HEADS, Config, head, p_values
 from featavg.refine import diagnose
-from featavg.refine.averages import Averages
 
 FEW = Config(
     trials=2, clusters=10, dim=40, samples=160, gaussian_samples=60, gaussian_dims=(2,), first_seed=1000, seeds=2

@@ -15,6 +15,7 @@ import torch
 
 from featavg.data import Content, ImageSet
 from featavg.experiments import Chapter, Registry
+from featavg.experiments.driver import rows_of, table_of
 from featavg.figures import draw
 from featavg.record import Record, plain_json, read_record, write_record
 from featavg.refine import SubclassClassifier
@@ -22,8 +23,8 @@ from featavg.refine import SubclassClassifier
 NAMES = Registry().names
 IMAGES = {"train": 260, "test": 60}  # of each set, in place of the tens of thousands
 # The chapters that convolve; `make test` runs the others once, on one kind of processor.
-CONVOLVING = {"cifar_features", "cifar_heads", "cifar_robustness", "fashion_robustness",
-              "mnist_robustness", "refine_images", "transfer", "usefulness_cifar"}  # fmt: skip
+CONVOLVING = {"cifar_features", "cifar_heads", "cifar_robustness", "cifar_widths", "fashion_robustness",
+              "late_cnn", "mnist_robustness", "refine_images", "transfer", "usefulness_cifar"}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -58,6 +59,7 @@ TINY = {
     "cifar_heads": Tiny({**HEADS, "moments": (20, 200), "points": 6, "attack_steps": 4, "free_points": 2,
                          "free_steps": 2, "queries": 2}),
     "cifar_robustness": Tiny({**ATTACKED, "width": 4, "images": 200, "moments": (1, 4), "steps": 16}, UNFOOLED),
+    "cifar_widths": Tiny({"widths": (2, 4), "images": 200, "epochs": 2, "shorter": (1,), "points": 6, "steps": 16}),
     "decoupling": Tiny({**PAPER, "flow_moments": 7}),
     "diagnosis": Tiny({"trials": 2, "dim": 40, "samples": 160, "gaussian_samples": 60, "gaussian_dims": (2,)}),
     "dimension": Tiny({**PAPER, "dims": (120, 10**9)}),
@@ -71,6 +73,7 @@ TINY = {
     "ideal": Tiny({"clusters": 4, "dim": 16}),
     "kkt": Tiny({**PAPER, "neurons_per_class": 2, "losses": (-3.0, -881.0), "test_points": 4, "universal_points": 20,
                  "hinted_log_loss": -20.0, "hinted_steps": 500, "sphere_dims": (30, 60), "sphere_log_loss": -20.0}),
+    "late_cnn": Tiny({"images": 14, "hidden": 256, "models": (-0.1, -0.3), "attacked": 9, "attack_steps": 16}),
     "late_table": Tiny({"table_images": 100, "table_width": 20, "models": (-2.0, -4.0), "equal_loss": -2.0,
                         "table_every": 10, "attacked": 20}),
     "learners": Tiny({"dim": 60, "samples": 40, "loss": 0.5, "test_points": 4}),
@@ -205,6 +208,7 @@ def test_a_tiny_run_is_a_whole_record(name: str, asked: set[str], convolved: lis
     record = read_record(write_record(made, tmp_path))
     _is_as_made(record, made)
     _is_of(record, chapter, config)
+    _rows_can_be_had_back(record, chapter, config)
     _claims_are_whole(record)
     _numbers_are_there(record, size.missing)
     assert record.evidence.drawings
@@ -235,6 +239,16 @@ def _is_of(record: Record, chapter: Chapter, config: Any) -> None:
     assert (record.name, record.title) == (chapter.name, chapter.title)
     assert record.config == plain_json(asdict(config), "config")
     assert record.seeds == (1001, 1002)
+
+
+def _rows_can_be_had_back(record: Record, chapter: Chapter, config: Any) -> None:
+    rows, table = rows_of(chapter.module, config, record.evidence.table), record.evidence.table
+    cases = dict.fromkeys(case for case, _ in rows)
+    again = table_of(chapter.module, config, [[rows[case, seed] for seed in record.seeds] for case in cases])
+    assert set(again.columns) <= set(chapter.module.COLUMNS)
+    for name, column in again.columns.items():
+        assert (column.axes, column.values.dtype) == (table.columns[name].axes, table.columns[name].values.dtype)
+        np.testing.assert_array_equal(column.values, table.columns[name].values, err_msg=name)
 
 
 def _claims_are_whole(record: Record) -> None:

@@ -30,8 +30,7 @@ from featavg.figures import draw
 from featavg.model import MulticlassNetwork
 from featavg.record import Column, Table
 from featavg.refine import SubclassClassifier
-from featavg.refine.fit import descend
-from featavg.refine.frame import State
+from featavg.refine.frame import State, descend
 from featavg.robustness import robust_radius
 from featavg.training import GradientDescent, WorstInBall, train
 

@@ -31,6 +31,8 @@ from torch.nn import functional
 
 from featavg import InputError, SubclassClassifier, as_network, load_network, robust_radius, save_network
 from featavg.model import read_about
+from featavg.refine import read_decision
+from featavg.robustness import ask
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((80, 6)) * np.array([1.0, 5.0, 0.1, 2.0, 1.0, 30.0]) + 3.0
@@ -232,10 +234,34 @@ def test_onnx_nodes_of_other_exporters_are_folded() -> None:
             as_network(foreign_graph(bad, {"w": arrays["w"], "b": arrays["b"], "c": np.ones((2, 2, 2))}))
 
 
+class Frame:
+    """As much of a table of pandas as is needed."""
+
+    def __init__(self, columns: list[str]) -> None:
+        self.columns = columns
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        return np.asarray(X, dtype)
+
+
+def test_a_table_with_permuted_columns_is_refused_by_every_verb() -> None:
+    model = LogisticRegression().fit(X, TWO)
+    names = [f"u{axis}" for axis in range(X.shape[1])]
+    model.feature_names_in_ = np.array(names, dtype=object)  # as fitting on a table of pandas leaves it
+    for verb in (ask, read_decision):
+        verb(model, Frame(names), TWO)
+        with pytest.raises(InputError, match="columns must come as in training"):
+            verb(model, Frame(names[::-1]), TWO)
+
+
 def test_skops_files_are_read_and_strange_types_are_refused(tmp_path: Path) -> None:
     model = make_pipeline(StandardScaler(), LogisticRegression()).fit(X, TWO)
     skops.io.dump(model, tmp_path / "m.skops")
     assert_array_equal(load_network(tmp_path / "m.skops").predict(X), model.predict(X))
+    for solver in ("adam", "sgd", "lbfgs"):  # the first two leave an optimiser in the file
+        trained = MLPClassifier((3,), solver=solver, max_iter=300, tol=1.0, random_state=0).fit(X, TWO)
+        skops.io.dump(trained, tmp_path / "m.skops")
+        assert_array_equal(load_network(tmp_path / "m.skops").predict(X), trained.predict(X))
     skops.io.dump(make_pipeline(FunctionTransformer(warmed), LogisticRegression()).fit, tmp_path / "bad.skops")
     with pytest.raises(InputError, match="refused"):
         load_network(tmp_path / "bad.skops")

@@ -22,6 +22,7 @@ NETWORKS: list[Any] = [
     BinaryNetwork(np.eye(2), [0.0, 0.0], [[1.0, -1.0]], [0.5], labels=np.array(["cat", "dog"])),
     MulticlassNetwork.random(DATA, 1, seed=1).reading("maximum"),
     Network((Layer(np.eye(2), np.zeros(2)),) * 3, Argmax(np.array([3, 7])), Activation(power=2)),
+    Network((Layer(np.arange(6.0).reshape(3, 2).T, np.arange(4.0)[::2]), Layer(np.ones((1, 2)), np.zeros(1)))),
 ]
 ENDINGS = [".npz", ".safetensors"]
 

@@ -13,18 +13,19 @@ from scipy.special import softmax
 from featavg import BinaryNetwork, InputError, MulticlassNetwork, Points, sample_clusters
 from featavg.model import GROUPED, Activation, Grouped, Groups, Layer, Network, same_network
 
-rng = np.random.default_rng(0)
-X = rng.standard_normal((20, 6))
+X = np.random.default_rng(0).standard_normal((20, 6))
 
 
 @pytest.fixture
 def binary() -> Network:
+    rng = np.random.default_rng(1)
     return BinaryNetwork(rng.standard_normal((4, 6)), rng.standard_normal(4), [[1.0, -2.0, 0.5, -1.0]], [0.3])  # type: ignore[arg-type]
 
 
 @pytest.fixture
 def multi() -> Network:
-    labels = np.array([1, -1, -1])
+    # A seed at which no point has all neurons off: outputs would tie there, where margins have no slope.
+    labels, rng = np.array([1, -1, -1]), np.random.default_rng(8)
     return MulticlassNetwork(
         rng.standard_normal((5, 6)), np.zeros(5), rng.standard_normal((3, 5)), np.zeros(3), class_labels=labels
     )
@@ -58,7 +59,7 @@ def test_read_outs_are_what_they_are_called(multi: Network) -> None:
     assert_allclose(multi.score(X, "summed-logits"), outputs[:, 0] - outputs[:, 1:].sum(axis=1))
     for readout in GROUPED:
         assert_array_equal(multi.predict_binary(X, readout), np.sign(multi.score(X, readout)))
-    target = rng.integers(3, size=20)
+    target = np.random.default_rng(3).integers(3, size=20)
     margins = [row[t] - np.delete(row, t).max() for row, t in zip(outputs, target, strict=True)]
     assert_allclose(multi.margins(X, target), margins)
     assert_array_equal(multi.margins(X, target) > 0, multi.predict(X) == target)

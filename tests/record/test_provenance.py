@@ -8,7 +8,7 @@ from types import ModuleType
 import pytest
 
 from featavg.experiments import Chapter, reproduction
-from featavg.record.provenance import commit_of, current_commit
+from featavg.record.provenance import code_digest, commit_of, current_commit
 
 
 def git(folder, *arguments):
@@ -123,3 +123,22 @@ def test_a_run_cites_the_tree_that_it_was_started_from(monkeypatch, tmp_path):
     list(reproduction.reproduce([chapter], tmp_path, lambda _: lambda *told: None))
     assert order == ["commit", "measure"]
     assert current_commit() is current_commit()
+
+
+def test_the_digest_of_code_sees_every_byte_and_every_name_but_not_what_python_compiled(tmp_path):
+    (tmp_path / "chapter.py").write_text("SCALE = 1.0\n")
+
+    def digest():
+        code_digest.cache_clear()
+        return code_digest(tmp_path)
+
+    first = digest()
+    (tmp_path / "__pycache__").mkdir()
+    (tmp_path / "__pycache__" / "chapter.pyc").write_bytes(b"compiled")
+    assert digest() == first != code_digest()
+    (tmp_path / "chapter.py").write_text("SCALE = 1.1\n")
+    assert digest() != first
+    (tmp_path / "chapter.py").write_text("SCALE = 1.0\n")
+    assert digest() == first
+    (tmp_path / "chapter.py").rename(tmp_path / "other.py")
+    assert digest() != first

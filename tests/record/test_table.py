@@ -92,7 +92,7 @@ def test_arrays_without_names_have_axes_of_their_own() -> None:
 def test_a_drawing_averages_over_seeds_and_reads_coordinates(table: Table) -> None:
     drawing = Drawing("curves", {"x": "radius", "y": "lower", "labels": "method"}, "c", at={"seed": 3})
     given = drawing.arguments(table)
-    np.testing.assert_array_equal(given["y"], VALUES[:, :, 3])
+    np.testing.assert_array_equal(given["y"], VALUES[:, :, 3].T)
     assert given["labels"] == ["coarse", "discovered 100"]
     given = Drawing("dots", {"measured": "clean", "row_labels": "radius"}, "c", band=0.9).arguments(table)
     np.testing.assert_allclose(given["measured"], VALUES[0].mean(axis=1))
@@ -114,3 +114,12 @@ def test_several_columns_are_lines_below_each_other_and_bands_end_where_told(tab
 def test_a_drawing_of_a_missing_column_is_refused_when_made(table: Table) -> None:
     with pytest.raises(InputError, match="wants the column 'upper', which the table does not hold"):
         Evidence(table, (Drawing("curves", {"x": "radius", "y": ("lower", "upper")}, "c"),))
+
+
+def test_lines_run_along_the_axis_that_x_names_whatever_the_order_of_axes() -> None:
+    # As many lines as places: a transposed column would be drawn without complaint.
+    values = np.array([[[1.0, 10.0], [3.0, 30.0]], [[2.0, 20.0], [4.0, 40.0]]])
+    table = Table({"gain": Column(values, ("width", "seed", "kind"))}, {"width": [4, 8]})
+    given = Drawing("curves", {"x": "width", "y": "gain"}, "c", band=0.95).arguments(table)
+    assert given["y"].tolist() == [[2.0, 3.0], [20.0, 30.0]]
+    assert ((given["lower"] + given["upper"]) / 2).round(9).tolist() == given["y"].tolist()

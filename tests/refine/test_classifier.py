@@ -13,8 +13,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from featavg import InputError, load_images
 from featavg.refine import SubclassClassifier
-from featavg.refine.fit import descend
-from featavg.refine.frame import Frame, State, at_centers
+from featavg.refine.frame import Frame, State, at_centers, descend
 from featavg.refine.select import RATES, Trial, Worth, _best, folds, grouped, marks_until, newton_distances, pool
 from featavg.robustness import Budget
 from featavg.robustness.attacks import GradientWalk

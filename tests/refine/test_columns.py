@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from featavg import InputError, SubclassClassifier, load_classifier, refine_points, save_classifier
-from featavg.refine import check_columns, read_decision
-from featavg.refine.columns import Scale
+from featavg.refine import check_columns, discover_sublabels, read_decision
+from featavg.refine.frame import Scale
 
 UNITS = np.array([1.0, 1e3, 1.0, 1.0, 1e-3, 1.0])
 
@@ -95,6 +96,25 @@ def test_baselines_stand_in_the_same_table_and_objects_show_themselves_shortly(s
     assert "upper bounds, by an attack" in found.compared.note
 
 
+def test_the_trials_that_no_other_beats_are_told_as_table_and_picture(tmp_path: Path) -> None:
+    x, y = clouds()
+    # So much noise that accuracy and radius want different steps.
+    found = refine_points(x + 2.0 * np.random.default_rng(1).normal(size=x.shape), y, n_subclasses=(1, 2))
+    choice = found.model.choice_
+    assert len(choice.trials) > 10
+    for one in choice.front():
+        assert not any(
+            other.accuracy >= one.accuracy and other.radius >= one.radius and other != one for other in choice.trials
+        )
+    head, *rows = found.front_table()
+    assert len(rows) == len(choice.front()) >= 2
+    assert all(cell in found.summary() for row in (head, *rows) for cell in row)
+    assert len(repr(choice)) < 100
+    figure = found.plot_front(tmp_path / "front.svg")
+    assert len(figure.axes[0].get_lines()) == len(rows)
+    assert head[0] in found.report(tmp_path / "page.html").read_text()
+
+
 def test_logistic_regression_beside_has_the_distances_to_its_plane() -> None:
     """Two classes, no scale: in the frame of refinement and back, against the plane computed here."""
     from featavg.data import Labels
@@ -115,8 +135,7 @@ def test_logistic_regression_beside_has_the_distances_to_its_plane() -> None:
 
 def test_adversarial_training_beside_is_more_robust_than_the_same_network_without_an_attack() -> None:
     """Four clusters on orthogonal axes: the plain network averages, the attacked one may not."""
-    from featavg.refine.adversarial import adversarial_network
-    from featavg.refine.refine import coarse_network
+    from featavg.refine.baselines import adversarial_network, coarse_network
 
     x, y = clouds(480)
     codes = (y == "dog").astype(int)
@@ -150,3 +169,21 @@ def test_a_linear_classifier_behind_a_scaler_is_read_in_raw_units() -> None:
     np.testing.assert_allclose(
         decision.attack(np.arange(len(x))), np.maximum(side, 0.0) / np.linalg.norm(slope), rtol=1e-5, atol=1e-12
     )
+
+
+def test_subclasses_are_drawn_with_their_names_and_sizes(tmp_path: Path) -> None:
+    found = discover_sublabels(*clouds(), n_subclasses=2)
+    figure = found.plot(tmp_path / "sizes.png")
+    assert [text.get_text() for text in figure.axes[0].get_yticklabels()] == found.names.tolist()
+    assert sorted(line.get_xdata()[0] for line in figure.axes[0].get_lines() if line.get_marker() == "o") == sorted(
+        found.sizes.tolist()
+    )
+    assert (tmp_path / "sizes.png").stat().st_size > 1000
+
+
+def test_a_page_has_a_table_for_before_and_after_and_one_for_all_classifiers(scaled: Any, tmp_path: Path) -> None:
+    _, _, found = scaled
+    text = found.compared.report(tmp_path / "page.html").read_text(encoding="utf-8")
+    first, second, *_ = (text[place.start() :] for place in re.finditer("<table class='facts'>", text))
+    assert first.index("before") < first.index("</table>") < first.index("adversarial training")
+    assert second.index("accuracy") < second.index("adversarial training") < second.index("</table>")

@@ -118,7 +118,14 @@ def test_what_reshapes_points_changes_no_diagnosis() -> None:
     everyone = np.arange(60)
     assert (plain.space, wrapped.space) == ("the inputs", "the inputs")
     np.testing.assert_array_equal(plain.attack(everyone), wrapped.attack(everyone))
-    assert read_decision(nn.Sequential(*layers, nn.Linear(2, 2)), x, y).space == "the features that come into '3'"
+    deeper = nn.Sequential(*layers, nn.ReLU(), nn.Linear(2, 2))
+    assert read_decision(deeper, x, y).space == "the features that come into '4'"
+    # Two linear layers in a row are one.
+    folded = nn.Sequential(*layers, nn.Linear(2, 2))
+    found = read_decision(folded, x, y)
+    assert found.space == "the inputs"
+    with torch.no_grad():
+        np.testing.assert_array_equal(found.predict(x), folded(torch.tensor(x)).argmax(dim=1).numpy())
 
 
 def test_a_block_inside_is_not_taken_for_the_head() -> None:

@@ -6,6 +6,7 @@ import json
 import sys
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -14,10 +15,11 @@ import torch
 from sklearn.linear_model import LogisticRegression
 
 from featavg import InputError, SubclassClassifier, averaging_network, decoupled_network, sample_clusters
+from featavg.analysis import averages
 from featavg.data import split
 from featavg.intervals import normal
-from featavg.refine import diagnose, discover_sublabels
-from featavg.refine.averages import averages, centred_means
+from featavg.refine import diagnose, discover_sublabels, read_decision
+from featavg.refine.diagnose import centred_means
 
 TRIALS = 200
 
@@ -231,7 +233,7 @@ def test_page_record_and_json_say_the_same(averaging: Any, tmp_path: Path) -> No
     _, found = averaging
     text = found.report(tmp_path / "page.html").read_text()
     assert "It averages" in text
-    assert text.count("<svg") >= 3
+    assert text.count("<svg") == len(found.to_result().evidence.drawings) == 2
     assert "http:" not in text
     assert "https:" not in text
     record = found.to_result()
@@ -241,6 +243,44 @@ def test_page_record_and_json_say_the_same(averaging: Any, tmp_path: Path) -> No
     assert content["fragile"] == found.fragile.tolist()
     assert content["verdict"] == found.verdict
     assert str(found).startswith(found.verdict)
+
+
+def test_a_table_of_points_has_their_names_classes_and_subclasses(
+    averaging: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data, found = averaging
+    monkeypatch.setitem(sys.modules, "pandas", SimpleNamespace(DataFrame=lambda columns, index: (columns, index)))
+    columns, index = found.to_frame([f"p{row}" for row in range(len(data))])
+    assert index.tolist() == [f"p{row}" for row in found.rows]
+    assert columns["class"].tolist() == data.y[found.rows].tolist()
+    assert {str(name).split(".")[0] for name in columns["subclass"]} <= {"-1", "1"}
+    assert all(str(name).startswith(f"{of}.") for name, of in zip(columns["subclass"], columns["class"], strict=True))
+    np.testing.assert_array_equal(columns["margin"] > 0, columns["attack"] > 0)
+    assert columns["fragile"].sum() == len(found.fragile)
+
+
+class Twofold(torch.nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.first, self.second = torch.nn.Linear(30, 8), torch.nn.Linear(8, 2)
+
+    def forward(self, x: Any) -> Any:
+        return torch.log_softmax(self.second(torch.relu(self.first(x))), dim=1)
+
+
+def test_one_network_is_one_decision_however_it_is_written() -> None:
+    torch.manual_seed(0)
+    whole, (x, y, _) = Twofold(), features(0, samples=60)
+    plain = torch.nn.Sequential(whole.first, torch.nn.ReLU(), whole.second)
+    dropping = torch.nn.Sequential(
+        torch.nn.Flatten(), *plain[:2], torch.nn.Dropout(), plain[2], torch.nn.Softmax(dim=1)
+    )
+    expected = read_decision(plain, x, y)
+    assert expected.space == "the inputs"
+    for module in (whole, dropping):
+        found = read_decision(module, x, y)
+        assert found.space == expected.space
+        np.testing.assert_array_equal(found.attack(np.arange(9)), expected.attack(np.arange(9)))
 
 
 class Backbone(torch.nn.Module):

@@ -13,7 +13,7 @@ from featavg import InputError, load_classifier, load_network, robust_radius, sa
 from featavg.data import split
 from featavg.model import read_about
 from featavg.refine import Comparison, SubclassClassifier, refine_points
-from featavg.refine.measured import Measured, widened
+from featavg.refine.decision import Measured, widened
 from featavg.refine.select import FIFTHS
 
 

@@ -11,9 +11,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from featavg import InputError
 from featavg.refine import discover_sublabels, hidden_features
-from featavg.refine.discover.gap import choose_count
-from featavg.refine.discover.kmeans import cluster, k_means, means, merge_tiny
-from featavg.refine.discover.subclasses import stability
+from featavg.refine.clusters import choose_count, cluster, k_means, means, merge_tiny, stability
 
 
 def planted(clusters: int, dim: int, samples: int = 400, seed: int = 0) -> tuple[Any, Any]:

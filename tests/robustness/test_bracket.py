@@ -98,6 +98,11 @@ def test_a_table_for_pandas(bracket: RadiusBracket, monkeypatch: pytest.MonkeyPa
     columns = bracket.to_frame()
     assert set(columns) >= {"label", "lower", "upper", "status", "reason"}
     assert {len(columns[name]) for name in ("label", "lower", "upper", "status", "reason")} == {4}
+    axes = [f"a{axis}" for axis in range(bracket.witness.shape[1])]
+    named = bracket.to_frame(features=axes)
+    np.testing.assert_array_equal([named[f"witness {axis}"] for axis in axes], bracket.witness.T)
+    with pytest.raises(InputError, match="features must name"):
+        bracket.to_frame(features=axes[1:])
     monkeypatch.setitem(sys.modules, "pandas", None)
     with pytest.raises(InputError, match="pip install pandas"):
         bracket.to_frame()

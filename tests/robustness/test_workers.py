@@ -62,7 +62,7 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 from featavg.model import BinaryNetwork
 if __name__ == "__main__":
     rng = np.random.default_rng(0)
-    network = BinaryNetwork(*(rng.standard_normal(size) for size in ((400, 60), 400, (1, 400), 1)))
+    network = BinaryNetwork(*(rng.standard_normal(size) for size in ((1200, 60), 1200, (1, 1200), 1)))
     x = rng.standard_normal((16, 60))
     tell = lambda done, total: print("working", done, flush=True)
     print("begun", flush=True)
@@ -94,3 +94,13 @@ def _cpu_of_children() -> float:
     """CPU seconds of all processes that this one has begun and seen end."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
+
+
+def test_an_interruption_while_proofs_are_checked_leaves_all_points_open(monkeypatch):
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("featavg.robustness.search.answer.checked", interrupted)
+    found = robust_radius(([[1.0]], [0.0], [[1.0]], [-1.0]), [[3.0], [4.0]], [1, 1])
+    assert found.reasons == ("interrupted", "interrupted")
+    assert (found.lower.tolist(), found.upper.tolist()) == ([0.0, 0.0], [np.inf, np.inf])

@@ -13,7 +13,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import featavg
-from campaign.sweep_faults.processes import Dask, dask
+from campaign.sweep_faults.processes import Dask, dask, until
 from campaign.sweep_faults.scenarios import Sweep, killed_dask_workers
 from featavg import BinaryNetwork, InputError, refine_points, robust_at, robust_radius
 from featavg.sweep import cluster, run_sweep
@@ -85,3 +85,16 @@ def test_killed_workers_of_a_scheduler_lose_nothing(tmp_path: Path) -> None:
     sweep: Any = Sweep(tmp_path / "sweep", 12)
     assert killed_dask_workers(sweep, 2, random.Random(0)) == 2
     assert sweep.complaints == []
+
+
+def test_a_scheduler_whose_workers_are_gone_is_told_and_waited_for(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    with dask(tmp_path) as lonely, cluster(lonely.address, patience=3) as executor:
+        assert executor.submit(abs, -1).result() == 1
+        assert caplog.messages == []
+        lonely.end_workers()
+        waiting = executor.submit(abs, -2)
+        until(lambda: "the scheduler has had no worker for 3 seconds" in caplog.text, "the sentence")
+        lonely.start_workers()
+        assert waiting.result(timeout=60) == 2

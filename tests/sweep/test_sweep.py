@@ -136,7 +136,7 @@ def test_a_long_trial_gives_signs_of_life(tmp_path: Path) -> None:
     store = Store(tmp_path, "functions:square", lease=0.5)
     assert store.claim("a")
     claim = tmp_path / "claims" / "a.0"
-    with store.claims.kept("a"):
+    with store.claims.alive("a"):
         os.utime(claim, (0, 0))
         until = time.monotonic() + 20
         while claim.stat().st_mtime == 0 and time.monotonic() < until:

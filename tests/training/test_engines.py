@@ -29,10 +29,11 @@ from featavg.arrays import Array
 from featavg.data import Dataset
 from featavg.model import Activation, Layer, Network
 from featavg.training import EqualBlocks
-from featavg.training.engines import Groups, choose_engine, gram
-from featavg.training.engines.gram_matrix import gram_matrix
+from featavg.training.engines import Groups, Work, choose_engine, gram
+from featavg.training.engines.gram import gram_matrix
 from featavg.training.engines.sparse_product import assemble, sparse_product, split
 from featavg.training.engines.team_step import add_rows
+from featavg.training.setup import Setup
 
 RULES: dict[str, Any] = {
     "plain": GradientDescent(steps=200, step_size=2e-3),
@@ -233,12 +234,37 @@ def test_the_gram_matrix_is_that_of_the_points(kind: str, dtype: Any) -> None:
     assert_array_equal(gram_matrix(np.stack([x, x]))[1], found)
 
 
-def test_the_engine_is_chosen_by_what_a_step_costs() -> None:
-    cases = {(1000, 1074): "gram", (2000, 784): "gram", (60_000, 784): "dense", (90, 20): "dense"}
-    for (samples, axes), expected in cases.items():
-        assert choose_engine("auto", samples, axes, frozenset(), False, "a rule") == expected
-        assert choose_engine("auto", samples, axes, frozenset({"coordinates"}), False, "a rule") == "dense"
-        assert choose_engine("auto", samples, axes, frozenset(), True, "a rule") == "dense"
+# Samples, axes, neurons, products, steps, bytes of a number: the engine that was measured to be faster.
+MEASURED = {
+    (1000, 1074, 10, 10, 1, 8): "gram",  # for its coefficients
+    (1000, 784, 10, 10, 100, 8): "gram",
+    (2000, 784, 10, 10, 100, 8): "dense",
+    (2000, 784, 10, 10, 100, 4): "gram",
+    (2000, 784, 10, 2, 100, 8): "gram",
+    (2000, 784, 10, 2, 10, 8): "dense",
+    (2000, 784, 50, 50, 100, 8): "dense",
+    (4000, 784, 10, 2, 100, 8): "dense",
+    (60_000, 784, 10, 2, 10_000, 8): "dense",
+    (90, 20, 4, 2, 100, 8): "dense",
+}
+
+
+@pytest.mark.parametrize(("sizes", "expected"), MEASURED.items())
+def test_the_engine_is_chosen_by_what_a_run_costs(sizes: Any, expected: str) -> None:
+    assert choose_engine("auto", Work(*sizes), frozenset(), False, "a rule") == expected
+    assert choose_engine("auto", Work(*sizes), frozenset({"coordinates"}), False, "a rule") == "dense"
+    assert choose_engine("auto", Work(*sizes), frozenset(), True, "a rule") == "dense"
+
+
+def test_neurons_with_parallel_columns_above_count_once() -> None:
+    data = sample_clusters(4, dim=30, samples=60, coordinates="ambient", seed=0)
+    setup = Setup(None, None, None, "auto", np.float64)
+    with pytest.MonkeyPatch.context() as patch:
+        asked: list[Work] = []
+        patch.setattr("featavg.training.setup.choose_engine", lambda _, work, *rest: asked.append(work))
+        for network in (BinaryNetwork.random(data, 3, seed=1), MulticlassNetwork.random(data, 3, seed=1)):
+            setup.engine_for(network, data, GradientDescent(steps=7), batches=False, moved=False)
+    assert asked == [Work(60, 30, 6, 2, 7, 8), Work(60, 30, 12, 4, 7, 8)]
 
 
 @pytest.mark.parametrize("width", [1, 3])

@@ -24,7 +24,7 @@ from featavg import (
 )
 from featavg.data import Dataset, Labels
 from featavg.model import Activation
-from featavg.training.batches import batches
+from featavg.training.run import batches
 
 
 @pytest.fixture(scope="module")

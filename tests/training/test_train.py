@@ -257,3 +257,10 @@ def test_compact_data_refuse_what_has_no_meaning_there(data: Dataset) -> None:
 def test_saving_never_is_refused(interval: int) -> None:
     with pytest.raises(InputError, match="the interval between saved steps must be positive"):
         every(interval)
+
+
+def test_a_run_shows_itself_in_a_line() -> None:
+    data = sample_clusters(clusters=4, dim=50, samples=20, seed=0)
+    run = train(BinaryNetwork.random(data, 2, seed=0), data, GradientDescent(steps=5))
+    assert repr(run.data) == "Dataset(20 points, 50 ambient axes, 2 classes, 4 fine labels)"
+    assert repr(run) == "Trajectory(Network(50 → 4 → 1; 2 classes by sign); 6 moments up to step 5, finished)"

@@ -60,7 +60,7 @@ def verb(
             keep_accuracy=keep_accuracy, seed=seed, progress=working.tell,
         )  # fmt: skip
         working.tell(1.0, "drawing the page")
-        page = found.report(output)
+        page = found.report(output, points)
         if as_json is not None:
             write_whole(as_json, found.to_json())
     typer.echo(f"{found.verdict}\n")

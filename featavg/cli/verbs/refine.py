@@ -50,17 +50,17 @@ def verb(
             scale=scale, baselines=baselines, progress=working.tell,
         )  # fmt: skip
         if page is not None:
-            found.compared.report(page)
+            found.report(page, points)
         if as_json is not None:
             write_whole(as_json, found.compared.to_json())
         found.model.columns_ = points.feature_names
         save_classifier(found.model, output)
     typer.echo(f"{found.compared.verdict}\n")
     show(plain_table(found.compared.table(), ("", "before", "after")))
-    if baselines:
-        head, *rows = standings_table(found.compared.standings)
-        typer.echo()
-        show(plain_table(rows, head))
+    for table in (standings_table(found.compared.standings) if baselines else [], found.front_table()):
+        if table:
+            typer.echo()
+            show(plain_table(table[1:], table[0]))
     typer.echo(f"\n{found.compared.note}\n\nmodel: {output}" + ("" if page is None else f"\npage: {page}"))
 
 

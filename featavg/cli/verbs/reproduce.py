@@ -36,7 +36,7 @@ def verb(
     """Run claims of the paper and show their verdicts.
 
     Each finished claim leaves its record in the output folder, and report.html there shows them all; what is already
-    there is reused. Ctrl-C keeps the finished records, and the next run goes on from them.
+    there is reused. A run that was stopped goes on with the seeds that are missing, and so does one with more seeds.
     """
     from featavg.cli.progress import Bars, complain
     from featavg.experiments import Registry

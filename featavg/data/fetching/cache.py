@@ -38,10 +38,10 @@ def fetch(name: str, progress: Progress | None = None) -> Path:
     folder = cache_folder() / name
     try:
         folder.mkdir(parents=True, exist_ok=True)
+        _sweep(folder)
         missing = [content for content in image_set.contents if read_cached(name, content) is None]
         if not missing:
             return folder
-        _sweep(folder)
         failures = _try_sources(image_set, folder, missing, progress)
     except OSError as error:
         raise _unwritable(folder, name, error) from None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import re
+import shlex
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -23,11 +24,11 @@ def read(path: Path, label: str | None = None, sublabel: str | None = None, drop
     header, delimiter = _header(path)
     for name in (label or "label", *([sublabel] if sublabel else []), *drop):
         if header.count(name) != 1:
-            more = ", ..." if len(header) > SHOWN else ""
+            shown = header if len(header) <= SHOWN else [*header[: SHOWN - 1], "...", header[-1]]
             remedy = "name one that is there" if name in drop else "name the column of labels with label (--label)"
             raise InputError(
-                f"{path.name} must have one column {name!r}, got {header.count(name)} among "
-                f"{', '.join(header[:SHOWN])}{more}; {remedy}"
+                f"{path.name} must have one column {name!r}, got {header.count(name)} among {', '.join(shown)}; "
+                f"{remedy}"
             )
     sub = sublabel or ("sublabel" if "sublabel" in header and "sublabel" not in drop else None)
     columns = [header.index(name) for name in ([label or "label"] + ([sub] if sub else []))]
@@ -82,7 +83,7 @@ def _finite(x: Array, names: Sequence[str]) -> Array:
         first = names[int(bad.any(axis=0).argmax())]
         raise InputError(
             f"x must be finite, got {int(bad.sum())} NaN or infinite values, the first in column {first!r}; fill them "
-            f"in, or leave the column out (--drop {first})"
+            f"in, or leave the column out (--drop {shlex.quote(first)})"
         )
     return x
 
@@ -95,10 +96,11 @@ def _bad_cell(path: Path, delimiter: str, columns: list[int], header: list[str])
             except ValueError:
                 comma = re.fullmatch(r"\s*[-+]?\d+,\d+\s*", row[column])
                 remedy = "write decimals with a point" if comma else "fill it in, or remove the row"
+                name = shlex.quote(header[column])
+                ask = f", or is it the column of labels (--label {name})?" if row[column].strip() else ""
                 return (
                     f"line {line} of {path.name} must have a number in column {header[column]!r}, got "
-                    f"{row[column]!r}; {remedy}, or leave the column out (--drop {header[column]}), or is it the "
-                    f"column of labels (--label {header[column]})?"
+                    f"{row[column]!r}; {remedy}, or leave the column out (--drop {name}){ask}"
                 )
     return f"{path.name} must have plain decimal numbers in its cells; save it as CSV again"
 

@@ -46,8 +46,7 @@ def derive(config: ImageSetting, table: Table, prepared: Pair) -> Table:
         y = np.array([list(prepared.published[kind].values()) for kind in NETWORKS])
         columns["published_x"] = Column(x, ("published_radius",), "radius in the paper's figure")
         columns["published_y"] = Column(y, ("network", "published_radius"), "robust accuracy in the paper's figure")
-    single = {n: Column(c.values.astype(np.float32), c.axes, c.text) for n, c in table.columns.items() if n != "flags"}
-    return table.plus(single | columns, {"radius": radii, "control_radius": few})
+    return table.plus(columns, {"radius": radii, "control_radius": few})
 
 
 def _over_time(table: Table, prefix: str, name: str, axis: str) -> dict[str, Column]:

@@ -144,7 +144,8 @@ def measure(config: ImageSetting, seed: int, case: Pair, progress: Progress) -> 
     if config.marks:
         progress(0.95, "exact radii of two-layer networks")
         found |= two_layer(config, seed)
-    return found
+    # In single precision, as it is kept, so that everything derived follows from what is in the record.
+    return {name: value if name == "flags" else np.asarray(value, np.float32) for name, value in found.items()}
 
 
 def _network(config: ImageSetting, pair: Pair, images: Images, kind: str, seed: int, epoch: int) -> nn.Module:

@@ -1,7 +1,7 @@
 """Two-layer networks on raw pixels: coarse and fine labels, with exact radii over training time.
 
 Both networks are f = A ReLU(W x + b) with as many neurons, each speaking for one class, from small random weights,
-trained by the same batches with the longest stable step (`featavg.refine.fit`). The fine one is read out by its
+trained by the same batches with the longest stable step (`featavg.refine.frame`). The fine one is read out by its
 maximum, for which the radius is exact. No box: the radius without one is at most the radius inside it.
 """
 

@@ -5,16 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from featavg.experiments.implicit_bias.late_digits import (
     TABLE_COLUMNS,
     Digits,
     models_table,
+    rows_over_the_first,
     table_claims,
     table_growth,
 )
-from featavg.record import Column, Drawing, Table
+from featavg.record import Drawing, Table
 
 COST = ("long", 600)
 NEEDS: tuple[str, ...] = ()
@@ -30,8 +29,8 @@ DRAWINGS = [
 ]  # fmt: skip
 NOTES = [
     "{config.table_images} digits, three layers of width {config.table_width} without biases; the published table is "
-    "of a convolutional network on MNIST, which is not run here: its ten thousand epochs take days on two cores. "
-    "Radii of three layers are the best of an attack: upper bounds.",
+    "of a convolutional network on MNIST, for which see chapter late_cnn. Radii of three layers are the best of an "
+    "attack: upper bounds.",
 ]
 
 
@@ -53,9 +52,4 @@ def measure(config: Config, seed: int) -> dict[str, Any]:
 
 def derive(config: Config, table: Table) -> Table:
     """Growth from row to row, and all rows over the first."""
-    columns = table_growth(table)
-    for name in ("margin", "train_radius", "test_radius"):
-        values = table[f"table_{name}"]
-        text = f"{name.replace('_', ' ')} over that of the first row"
-        columns[f"{name.split('_')[0]}_ratio"] = Column(values / values[:, :1], ("seed", "model"), text)
-    return table.plus({**columns, "orders": Column(-np.array(config.models), ("model",), "−log10 of the loss")})
+    return table.plus({**table_growth(table), **rows_over_the_first(table, config.models)})

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from featavg.analysis import alignment, averaging_index, decompose
+from featavg.analysis import alignment, averaging_index, decompose, theory
 from featavg.arrays import Array
 from featavg.data import Dataset
 from featavg.experiments import Expect, Quantity
@@ -35,11 +35,14 @@ COLUMNS = {
     "born_dead": "neurons of the network with one per class that are off at all its points at the start",
     "growth": Quantity("λ of a class's own feature, mean over classes", ("time",)),
     "excess": "smallest λ − ln(ηT)/4 over classes and times 1 <= ηT <= k⁸ of the gradient flow",
+    "above": "largest λ_j − ln(1 + (k − 1) d ηT n_j/(h n)) over classes and times up to ηT = k⁸ of the gradient flow",
+    "off_law": "largest |λ_j − its value for points without noise| over classes and times up to ηT = k⁸",
     "late_lambda": "mean λ over classes at ηT = k⁸, three neurons per class",
     "slope": "slope of λ against ln(ηT) for ηT from 1 to k⁸",
     "slope_halving": "|change of that slope| when the accuracy of the flow was halved to {config.flow_accuracy:g}",
     "lambda_halving": "largest |change of the mean λ| over all times when the accuracy of the flow was halved",
     "spread": "largest |λ_j/λ − 1| at ηT = k⁸",
+    "late_own_noise": "mean σ of the points of the own class, over neurons, at ηT = k⁸",
     "late_other": "largest |λ| of a feature of another class, over neurons, at ηT = k⁸",
     "late_other_noise": "largest |σ| of a point of another class, over neurons, at ηT = k⁸",
     "late_margins": "largest minus smallest margin of the training points at ηT = k⁸",
@@ -64,6 +67,8 @@ CLAIMS = [
            expected=1.0, tolerance=0.001, relation="at least", published=1.0, because="one point in a thousand"),
     Expect("binary_accuracy", "Summed probabilities make it a perfect binary classifier.", "Theorem 4(2), Theorem 5.5",
            expected=1.0, tolerance=0.001, relation="at least", published=1.0, because="one point in a thousand"),
+    Expect("late_own_noise", "At ηT = k⁸ a neuron holds 0.27 of the noise of every point of its class, about λ k/n.",
+           READ.format(6), expected=0.27, tolerance=0.05, because="an independent prototype; λ k/n is 0.25"),
     Expect("late_other", "At ηT = k⁸ the most that a neuron holds of another class's feature is 0.62, λ/40.",
            READ.format(7), expected=0.62, tolerance=0.2, because="an independent prototype; the largest of 270 varies"),
     Expect("late_other_noise", "No neuron holds more than 0.10 of the noise of another class's point.", READ.format(7),
@@ -76,6 +81,11 @@ CLAIMS = [
            expected=0.0, tolerance=0.0, relation="at least", because="a bound"),
     Expect("late_lambda", "At the theorem's time ηT = k⁸ the coefficient λ exceeds 2 ln k.", LATE,
         expected=lambda config, _: 2 * np.log(config.clusters), tolerance=0.0, relation="at least", because="a bound"),
+    Expect("above", "It stays below ln(1 + (k − 1) d ηT n_j/(h n)), which points without noise would obey.",
+           f"{LATE}, upper end as derived", expected=0.0, tolerance=0.5, relation="at most",
+           because="noise makes margins differ by some units, of which λ feels the logarithm of a mean"),
+    Expect("off_law", "λ is always what it would be without noise: e^λ + (k − 1) λ = 1 + (k − 1) d ηT n_j/(h n).",
+           "derived", expected=0.0, tolerance=0.5, relation="at most", because="as above; a fiftieth of λ at the end"),
     Expect("slope", "λ grows like the logarithm of time.", LATE, expected=1.0, tolerance=0.05,
            because="for a loss with an exponential tail the slope is 1 up to terms that vanish with ln t"),
     Expect("slope_halving", "The slope is that of the flow and not of its steps.", "numerical check", check=True,
@@ -99,10 +109,12 @@ CLAIMS = [
     ),
 ]  # fmt: skip
 DRAWINGS = [
-    Drawing("curves", {"x": "time", "y": ("growth", "bound")},
+    Drawing("curves", {"x": "time", "y": ("growth", "law", "bound")},
         caption="Coefficient λ of a class's own feature over the time ηT of the gradient flow, mean over classes and "
-        "seeds, above the lower bound of the theorem. Both grow like the logarithm of time.",
-        options={"labels": ["measured λ", "bound ln(ηT)/4"], "log_x": True, "x_label": "time ηT", "y_label": "λ",
+        "seeds, with its law for points without noise and above the lower bound of the theorem. All grow like the "
+        "logarithm of time.",
+        options={"labels": ["measured λ", "law without noise", "bound ln(ηT)/4"], "log_x": True,
+                 "x_label": "time ηT", "y_label": "λ",
                  "marks": [[0.1, "T of the paper's experiment"]]}),
 ]  # fmt: skip
 
@@ -138,7 +150,7 @@ def measure(config: Config, seed: int) -> dict[str, Any]:
     network, feature = trajectory.final, decompose(trajectory, data).feature[-1]
     flow, coarser = (_flow(config, data, seed, factor * config.flow_accuracy) for factor in (1, 2))
     late, before = (
-        _late(_own(decompose(run, data).feature[1:], config.flow_neurons), config) for run in (flow, coarser)
+        _late(_own(decompose(run, data).feature[1:], config.flow_neurons), config, data) for run in (flow, coarser)
     )
     cosines, own = alignment(network, data.centers), np.eye(data.clusters, dtype=bool)[network.neuron_class]
     return {
@@ -177,14 +189,19 @@ def _born_dead(start: Network, data: Dataset) -> int:
     return sum(not active[data.cluster == j, r].any() for r, j in enumerate(start.neuron_class))
 
 
-def _late(growth: Array, config: Config) -> dict[str, Any]:
+def _late(growth: Array, config: Config, data: Dataset) -> dict[str, Any]:
     """What the theorem says of large times: λ above ln(ηT)/4, equal for all classes, growing as a logarithm."""
     late = config.times >= 1.0
+    shares = np.bincount(data.cluster, minlength=data.clusters) / len(data)
+    highest = np.log1p((data.clusters - 1) * data.dim / config.flow_neurons * np.outer(config.times, shares))
+    law = theory.decoupled_growth(theory.Setting.of(data), config.times[:, None], config.flow_neurons, shares)
     log_times, last = np.log(config.times[late]), growth[-1]
     epsilon = config.clusters**2 * np.log(config.dim) / np.sqrt(config.dim)
     return {
         "growth": growth.mean(axis=1),
         "excess": (growth[late] - log_times[:, None] / 4).min(),
+        "above": (growth - highest).max(),
+        "off_law": np.abs(growth - law).max(),
         "late_lambda": last.mean(),
         "slope": np.polyfit(log_times, growth[late].mean(axis=1), 1)[0],
         "spread": np.abs(last - last.mean()).max() / last.mean(),
@@ -199,6 +216,7 @@ def _end(flow: Trajectory, data: Dataset) -> dict[str, float]:
     classes = network.neuron_class[:, None]
     own, own_point = classes == np.arange(data.clusters), classes == data.cluster
     return {
+        "late_own_noise": noise[own_point].mean(),
         "late_other": np.abs(feature[~own]).max(),
         "late_other_noise": np.abs(noise[~own_point]).max(),
         "late_margins": np.ptp(flow.margins[-1]),
@@ -207,8 +225,12 @@ def _end(flow: Trajectory, data: Dataset) -> dict[str, float]:
 
 
 def derive(config: Config, table: Table) -> Table:
-    """The bound beside the growth."""
-    return table.plus({"bound": Column(np.log(config.times) / 4, ("time",), "ln(ηT)/4")})
+    """The bound and the law beside the growth."""
+    law = theory.decoupled_growth(theory.Setting(config.clusters, config.dim), config.times, config.flow_neurons)
+    return table.plus({
+        "bound": Column(np.log(config.times) / 4, ("time",), "ln(ηT)/4"),
+        "law": Column(law, ("time",), "λ for points without noise, equal clusters"),
+    })  # fmt: skip
 
 
 def drawings(config: Config) -> list[Drawing]:

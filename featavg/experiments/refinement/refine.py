@@ -88,9 +88,9 @@ CLAIMS = [
 ]  # fmt: skip
 # How brackets are to be read.
 BRACKETS = (
-    "Brackets are of the decision by summed probabilities: below what is proved, by exact search or slabs, above what "
-    "PGD and the search leave. Networks of two outputs have one read-out and are searched exactly, 0.15 CPU seconds "
-    "per point; the nearest prototype is searched at fewer points. k-NN has an upper bound only."
+    "Brackets are of the decision by summed probabilities: below what is proved, by checked proofs (`robust_at`), "
+    "above what PGD and the search leave. Networks of two outputs have one read-out and are searched exactly, 0.15 CPU "
+    "seconds per point; the nearest prototype is searched at fewer points. k-NN has an upper bound only."
 )
 
 
@@ -220,7 +220,7 @@ def notes(config: Config, prepared: Benchmark) -> list[str]:
         BRACKETS,
         "A method without a trial at the accuracy floor (the best held-out accuracy of coarse labels minus a point) is "
         "taken where it is most accurate: random sub-labels, 2, 5 and 10 found ones, the ten digits from their "
-        "centers. What is proved depends on the method: a search of 0.15 CPU seconds for two outputs, slabs for more.",
+        "centers.",
         "CPU seconds count the frame, the sub-labels and the training up to the chosen moment, on one core. "
         "Adversarial training attacks in input space, as is usual; in the span of the weights it would take a third "
         "of the products.",

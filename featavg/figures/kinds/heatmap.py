@@ -12,8 +12,7 @@ from matplotlib.figure import Figure
 from numpy.typing import ArrayLike
 
 from featavg.arrays import Array, finite_matrix
-from featavg.figures.canvas import FAINT, INK, SMALL, TEXT, name_axes, one_label_each, sheet
-from featavg.figures.layout import settle
+from featavg.figures.canvas import FAINT, INK, SMALL, TEXT, name_axes, one_label_each, settle, sheet
 
 MOST_NUMBERS = 20  # a side; beyond it numbers in cells cannot be read
 

@@ -10,8 +10,7 @@ from numpy.typing import ArrayLike
 
 from featavg.arrays import Array
 from featavg.errors import InputError
-from featavg.figures.canvas import INK, SMALL, TEXT, one_label_each
-from featavg.figures.layout import GAP, PAD, text_height, text_width
+from featavg.figures.canvas import GAP, INK, PAD, SMALL, TEXT, one_label_each, text_height, text_width
 
 SIDE = 1.05  # inches an image
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from featavg.arrays import Array
-from featavg.errors import InputError
+from featavg.errors import InputError, reason
 from featavg.model.activation import RELU, Activation
 from featavg.model.adapters.chain import Affine, Step, network_of
 from featavg.model.network import Network
@@ -29,8 +29,7 @@ def load(path: Path) -> Any:
     try:
         return onnx.load(str(path), load_external_data=False)
     except Exception as error:  # protobuf fails on damaged bytes with errors of its own
-        reason = f"{type(error).__name__}: {error}".splitlines()[0]
-        raise InputError(f"{path} is damaged or no ONNX file ({reason}); export it again") from None
+        raise InputError(f"{path} is damaged or no ONNX file ({reason(error)}); export it again") from None
 
 
 def read(model: Any) -> Network:
@@ -100,8 +99,8 @@ def _constants(graph: Any) -> dict[str, Array]:
         raise InputError("this ONNX file keeps its weights in other files, which are not read; export it as one file")
     try:
         return {name: to_array(tensor) for name, tensor in tensors.items()}
-    except (TypeError, ValueError) as error:
-        raise InputError(f"this ONNX file holds a damaged tensor ({error}); export it again") from None
+    except (KeyError, TypeError, ValueError) as error:  # a key is the number of a type that there is not
+        raise InputError(f"this ONNX file holds a damaged tensor ({reason(error)}); export it again") from None
 
 
 def _step(node: Any, before: str, constants: Mapping[str, Array]) -> Step:

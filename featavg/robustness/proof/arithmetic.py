@@ -11,6 +11,7 @@ import math
 
 import numpy as np
 
+from featavg.arrays import Array, Ints
 from featavg.robustness.proof.compiled import borrowing, entry
 from featavg.robustness.proof.format import Floats
 from featavg.robustness.proof.fused import fused, has_fused
@@ -118,7 +119,7 @@ def preactivations(x: Floats, columns: Floats, biases: Floats, high: Floats, low
 
 
 @borrowing
-def clear(values: Floats) -> None:
+def clear(values: Array | Ints) -> None:
     """Write zeros: a slice would compile an error message with it."""
     for i in range(len(values)):
         values[i] = 0.0
@@ -174,7 +175,7 @@ def norms_up(rows: Floats, euclidean: bool) -> Floats:
     if rows.size == 0:
         return np.zeros(len(rows))
     with np.errstate(over="ignore"):
-        total = np.einsum("ij,ij->i", rows, rows) if euclidean else np.abs(rows).sum(axis=1)
+        total = np.vecdot(rows, rows) if euclidean else np.abs(rows).sum(axis=1)
         total *= 1.0 + gamma(rows.shape[1] + 4.0)
         size = np.sqrt(total) * (1.0 + 4.0 * U) if euclidean else total
         # Terms below 2⁻¹⁰²² together lose less than the least sum that is accepted here times u.

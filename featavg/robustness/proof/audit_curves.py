@@ -78,8 +78,7 @@ def least_curve(a: Ball, theta: Ball, low: Ball, high: Ball, bend: Ball, middle:
 
 def _least_parabola(slope: Ball, low: Ball, high: Ball, bend: Ball, middle: Ball) -> Ball:
     """f(z*) + the least of f'(z*)(z − z*); floats choose z*."""
-    lowest = float(middle) - 0.5 * float(slope) / float(bend)
-    at = low * 0 + min(max(lowest, float(low)), float(high))
+    at = (middle - slope / (2 * bend)).mid().max(low.mid()).min(high.mid())
     steep = slope + 2 * bend * (at - middle)
     value = slope * at + bend * (at - middle) ** 2
     return value + times(steep, low - at).min(times(steep, high - at)).min(low * 0)

@@ -11,6 +11,8 @@ from featavg.robustness.proof.format import Floats, Problem
 
 Ball = Any  # flint.arb, which has no type information
 Balls = list[Any]
+# Sums that differ by less than this share of their terms are a tie, which floats decide either way.
+TIE = 2.0**-40
 
 
 class Place:
@@ -24,6 +26,11 @@ class Place:
         moved = flint.arb_mat(*weights.shape, weights.ravel().tolist()) * column if weights.size else None
         biases = problem.neurons.biases.tolist()
         self.z0 = [flint.arb(b) + (moved[j, 0] if moved is not None else 0) for j, b in enumerate(biases)]
+        # Summed probabilities need intervals of decided neurons as well.
+        tie = TIE if problem.decision.kind == "probabilities" else 0.0
+        with np.errstate(over="ignore"):
+            sizes = np.abs(weights) @ np.abs(problem.x[point]) + np.abs(problem.neurons.biases)
+        self.hair = [flint.arb(size) * tie for size in np.nan_to_num(sizes).tolist()]
         self.outputs = [[flint.arb(value) for value in row] for row in problem.neurons.outputs.tolist()]
         self.constants = [flint.arb(value) for value in problem.neurons.constants.tolist()]
         x = [flint.arb(value) for value in problem.x[point].tolist()]
@@ -35,6 +42,10 @@ class Place:
         self.boxed, self.euclidean = boxed, problem.norm == "l2"
         self.norms = [self.norm(w) for w in self.w]
         self._gram: Any = None
+
+    def may_switch(self, j: int, low: Balls, high: Balls) -> bool:
+        """Whether neuron j is undecided, or decided by so little that floats cannot tell."""
+        return bool(low[j] < self.hair[j] and -self.hair[j] < high[j])
 
     @property
     def gram(self) -> Any:
@@ -70,9 +81,11 @@ class Place:
         if not self.euclidean:
             ends = zip(v, self.low, self.high, strict=True)
             return sum(((vi * low.max(-reach)).max(vi * high.min(reach)) for vi, low, high in ends), start=zero)
-        if not self.boxed or float(reach) == 0:
+        floats, unit = in_units(v)
+        if not self.boxed or not reach > 0 or unit.is_zero():
             return reach * self.norm(v)
-        tau = self._clipping(np.array([float(vi) for vi in v]), float(reach))
+        low, high = (np.array([float((end / reach).mid()) for end in ends]) for ends in (self.low, self.high))
+        tau = (clipping(floats, low, high) * reach / unit).mid()
         kept, clipped = [], zero
         for vi, low, high in zip(v, self.low, self.high, strict=True):
             room = high if vi.mid() > 0 else low
@@ -82,19 +95,6 @@ class Place:
             clipped += (q * room) if not inside else 0
         return reach * self.norm(kept) + clipped
 
-    def _clipping(self, v: Floats, reach: float) -> float:
-        """A good τ, in floats whose squares do not overflow."""
-        reach = min(reach, 1e150)
-        low, high = (np.array([float(end) for end in ends]) for ends in (self.low, self.high))
-        tau = reach / (float(np.linalg.norm(v)) or 1.0)
-        for _ in range(8):
-            inside = np.clip(tau * v, low, high)
-            free = inside == tau * v
-            left, square = reach**2 - (inside[~free] ** 2).sum(), (v[free] ** 2).sum()
-            if left > 0:
-                tau = max(tau, math.sqrt(left / square)) if square > 0 else 1e100
-        return tau
-
     def farthest(self) -> float:
         """At least the distance of every point of the box."""
         if not self.boxed or not all(end.is_finite() for end in self.low + self.high):
@@ -103,6 +103,26 @@ class Place:
         if self.euclidean:
             return math.nextafter(float(self.norm(rooms).upper()), math.inf)
         return math.nextafter(max(float(room.upper()) for room in rooms), math.inf)
+
+
+def in_units(vector: Balls) -> tuple[Floats, Ball]:
+    """The vector in units of its largest entry, as floats to choose numbers by, which cannot overflow; and the unit."""
+    largest = vector[0].mid() * 0
+    for value in vector:
+        largest = largest.max(abs(value.mid()))
+    return np.array([0.0 if largest.is_zero() else float((value / largest).mid()) for value in vector]), largest
+
+
+def clipping(v: Floats, low: Floats, high: Floats) -> float:
+    """τ such that clip(τv) is about as long as 1; very large where the whole box is within reach."""
+    tau = 1.0 / float(np.linalg.norm(v))
+    for _ in range(8):
+        inside = np.clip(tau * v, low, high)
+        free = inside == tau * v
+        left, square = 1.0 - (inside[~free] ** 2).sum(), (v[free] ** 2).sum()
+        if left > 0:
+            tau = max(tau, math.sqrt(left / square)) if square > 0 else 2.0**100
+    return tau
 
 
 def times(a: Ball, b: Ball) -> Ball:

@@ -7,9 +7,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from featavg.robustness.proof.audit_place import Ball, Balls, Place, least_line, times
+from featavg.robustness.proof.audit_place import TIE, Ball, Balls, Place, least_line, times
 
-STEPS = 6
+# Steps towards the eigenvector: as many as the checker makes before it measures.
+STEPS = 5
 
 
 class Middle(NamedTuple):
@@ -24,10 +25,9 @@ def recentered(desk: Place, middle: Middle, theta: Balls, offset: Ball) -> Middl
     arb, count = desk.flint.arb, len(theta)
     along = desk.gram * desk.flint.arb_mat(count, 1, theta)
     square = sum((t * along[j, 0] for j, t in enumerate(theta)), start=arb(0))
-    size = float(square.mid())
-    if not offset > 0 or not size > 0:
+    if not offset > 0 or not square.mid() > 0:
         return middle
-    step = arb(float(offset.mid()) / size)
+    step = (offset / square.mid()).mid()
     lift = (2 * step * offset - step * step * square).lower()
     if not lift > middle.lift:
         return middle
@@ -42,12 +42,21 @@ def radius_of(desk: Place, middle: Middle, reach: Ball) -> Ball:
 
 def excess(desk: Place, rows: list[tuple[Balls, Ball]], middle: Middle, reach: Ball, low: Balls, high: Balls) -> Ball:
     """Ψ >= log Σ_r exp E_r over the node, E_r = Σ_j a_j ReLU(z_j) + c given by (a, c)."""
-    flint, zero = desk.flint, desk.flint.arb(0)
+    zero = desk.flint.arb(0)
     if not reach.is_finite():
-        return flint.arb.pos_inf()
-    radius, neurons = radius_of(desk, middle, reach), len(low)
-    lines = [_line(a, c, middle.z, low, high, zero) for a, c in rows]
-    tilt = flint.arb_mat(len(rows), neurons, [t for _, _, line in lines for t in line])
+        return desk.flint.arb.pos_inf()
+    radius = radius_of(desk, middle, reach)
+    sloped, level = ([_line(a, c, middle.z, low, high, zero, tie) for a, c in rows] for tie in (-TIE, TIE))
+    found = _above(desk, sloped, radius)
+    # Neither way of deciding a tie is always the better one.
+    tied = any(one[2] != other[2] for one, other in zip(sloped, level, strict=True))
+    return found.min(_above(desk, level, radius)) if tied else found
+
+
+def _above(desk: Place, lines: list[tuple[Ball, Ball, list[float]]], radius: Ball) -> Ball:
+    """Ψ from e, ceiling and slopes of every row."""
+    flint, zero, neurons = desk.flint, desk.flint.arb(0), len(desk.z0)
+    tilt = flint.arb_mat(len(lines), neurons, [t for _, _, line in lines for t in line])
     inner = tilt * desk.gram * tilt.transpose()
     level = [line[0] for line in lines]
     farthest = []
@@ -58,17 +67,22 @@ def excess(desk: Place, rows: list[tuple[Balls, Ball]], middle: Middle, reach: B
         return flint.arb.pos_inf()
     whole = sum(((start + far).exp() for start, far in zip(level, farthest, strict=True)), start=zero)
     mass = [start.exp() for start in level]
-    pull = flint.arb_mat(1, len(rows), mass) * tilt
+    pull = flint.arb_mat(1, len(lines), mass) * tilt
     drift = (pull * desk.gram * pull.transpose())[0, 0].upper().max(zero).sqrt()
     bend = [(m * _curvature(far)).sqrt() for m, far in zip(mass, farthest, strict=True)]
     together = sum(mass, start=zero) + drift * radius + _perron(bend, inner, zero) * radius * radius
     return whole.min(together).log().upper() if together.is_finite() else whole.log().upper()
 
 
-def _line(a: Balls, c: Ball, z: Balls, low: Balls, high: Balls, zero: Ball) -> tuple[Ball, Ball, list[float]]:
-    """e, the ceiling, and the slopes of lines above a ReLU; of the two bounds the lower one serves as e."""
+def _line(
+    a: Balls, c: Ball, z: Balls, low: Balls, high: Balls, zero: Ball, tie: float
+) -> tuple[Ball, Ball, list[float]]:
+    """e, the ceiling, and the slopes of lines above a ReLU; of the two bounds the lower one serves as e.
+
+    A ceiling needs no slopes. It serves up to a share `tie` of the terms above the other bound, or below it.
+    """
     level = ceiling = c
-    tilt = []
+    tilt, size = [], abs(float(c.mid()))
     for slope, at, one, other in zip(a, z, low, high, strict=True):
         least, most = (float(end.mid()) for end in (one, other))
         t = 0.0 if most <= 0 else float(slope.mid())
@@ -76,9 +90,11 @@ def _line(a: Balls, c: Ball, z: Balls, low: Balls, high: Balls, zero: Ball) -> t
             t *= most / (most - least) if t > 0 else float(float(at.mid()) > 0)
         t = t if math.isfinite(t) else 0.0
         tilt.append(t)
-        level += t * at - least_line(-slope, zero - t, one, other, zero)
+        moved, lift = t * at, -least_line(-slope, zero - t, one, other, zero)
+        level += moved + lift
+        size += abs(float(moved.mid())) + abs(float(lift.mid()))
         ceiling += times(slope, one.max(zero)).max(times(slope, other.max(zero)))
-    if float(ceiling.mid()) <= float(level.mid()):
+    if float(ceiling.mid()) <= float(level.mid()) + tie * size:
         return ceiling, ceiling, [0.0] * len(tilt)
     return level, ceiling, tilt
 

@@ -11,7 +11,7 @@ import math
 import numpy as np
 
 from featavg.robustness.proof.audit_curves import Curve, cost_of, curve_of, least_curve
-from featavg.robustness.proof.audit_place import Ball, Balls, Place, least_line, times
+from featavg.robustness.proof.audit_place import Ball, Balls, Place, in_units, least_line, times
 from featavg.robustness.proof.audit_pools import Middle, excess, recentered
 from featavg.robustness.proof.format import Decision, Proofs
 
@@ -84,7 +84,7 @@ class AuditedTree:
         if reach.is_finite():
             for j, z0 in enumerate(desk.z0):
                 low[j], high[j] = low[j].max(z0 - desk.norms[j] * reach), high[j].min(z0 + desk.norms[j] * reach)
-                if (desk.boxed or not desk.euclidean) and low[j] < 0 < high[j]:
+                if (desk.boxed or not desk.euclidean) and desk.may_switch(j, low, high):
                     high[j] = high[j].min(z0 + desk.support(desk.w[j], reach))
                     low[j] = low[j].max(z0 - desk.support([-w for w in desk.w[j]], reach))
         if any(one > other for one, other in zip(low, high, strict=True)):
@@ -184,7 +184,7 @@ class AuditedTree:
         kept = list(h)
         for i, value in enumerate(h):
             room = desk.low[i] if value.mid() > 0 else desk.high[i]
-            if room.is_finite() and abs(float(room)) < (step * abs(float(value)) if desk.euclidean else step):
+            if room.is_finite() and abs(room.mid()) < (step * abs(value.mid()) if desk.euclidean else step):
                 q = value + room / step if desk.euclidean else value
                 kept[i] = value - q
                 offset += times(q, desk.low[i]).min(times(q, desk.high[i]))
@@ -195,7 +195,7 @@ class AuditedTree:
     ) -> None:
         """⟨±w,δ⟩ <= S(±w − t h) − tβ for undecided neurons; in ℓ2 with what the box left of h and β, and S = R‖·‖."""
         for j, w in enumerate(self.desk.w):
-            if low[j] < 0 < high[j]:
+            if self.desk.may_switch(j, low, high):
                 for sign in (1, -1):
                     if self.desk.euclidean:
                         t = self.l2_multiplier(w, sign, kept, in_box / length, reach)
@@ -212,39 +212,34 @@ class AuditedTree:
 
     def l2_multiplier(self, w: Balls, sign: int, kept: Balls, away: Ball, reach: Ball) -> Ball:
         """(A + C·d/√(R² − d²))/‖h‖."""
-        length = float(self.desk.norm(kept))
-        if length == 0 or not away.is_finite():
+        length = self.desk.norm(kept).mid()
+        if length.is_zero() or not away.is_finite():
             return self.zero
-        part = sign * float(sum((a * b for a, b in zip(w, kept, strict=True)), start=self.zero)) / length
-        across = math.sqrt(max(0.0, float(self.desk.norm(w)) ** 2 - part**2))
-        left = (float(reach) - float(away)) * (float(reach) + float(away))
-        t = (part + across * float(away) / math.sqrt(left)) / length if left > 0 else 0.0
-        return self.desk.flint.arb(max(t, 0.0))
+        part = sign * sum((a * b for a, b in zip(w, kept, strict=True)), start=self.zero).mid() / length
+        across = (self.desk.norm(w) ** 2 - part**2).mid().max(self.zero).sqrt()
+        left = ((reach - away) * (reach + away)).mid()
+        t = (part + across * away / left.sqrt()) / length if left > 0 else self.zero
+        return t.mid().max(self.zero)
 
     def linf_multiplier(self, w: Balls, sign: int, h: Balls, offset: Ball, reach: Ball) -> Ball:
-        """The ratio w_i/h_i, or 0, at which the rise, convex and piecewise linear in t, is least."""
-        v, g = (np.array([float(value) for value in each]) for each in (w, h))
-        low, high = (np.array([float(end) for end in ends]) for ends in (self.desk.low, self.desk.high))
-        low, high, beta = np.maximum(low, -float(reach)), np.minimum(high, float(reach)), float(offset)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            ratios = np.sort((sign * v / g)[g != 0])
-        ratios = ratios[(ratios > 0) & np.isfinite(ratios)]
+        """The ratio w_i/h_i, or 0, at which the rise, convex and piecewise linear in t, turns upward."""
+        (v, unit), (g, size) = in_units(w), in_units(h)
+        if size.is_zero() or not reach > 0:
+            return self.zero
+        low, high = (np.array([float((end / reach).mid()) for end in ends]) for ends in (self.desk.low, self.desk.high))
+        low, high, beta = np.maximum(low, -1.0), np.minimum(high, 1.0), float((offset / reach / size).mid())
+        with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+            ratios = sign * v / g
+        kinks = np.flatnonzero((ratios > 0) & np.isfinite(ratios))
+        kinks = kinks[np.argsort(ratios[kinks])]
+        # Just beyond t = 0 every entry is at the end of its range that ±w − t h points to; at its kink it changes ends.
+        rising = np.where(v == 0, -g, sign * v) > 0
+        slope = -(g * np.where(rising, high, low)).sum() - beta
+        slopes = slope + np.append(0.0, np.cumsum((np.abs(g) * (high - low))[kinks]))
         # Beyond the last kink the rise may fall without end: then nothing is left of the cap.
-        far = 1e3 * (float(self.desk.norm(w)) / (float(self.desk.norm(h)) or 1.0) + ratios.max(initial=0.0))
-        ratios = np.concatenate([[0.0], ratios, [far]])
-
-        def rise(t: float) -> float:
-            slid = sign * v - t * g
-            return float(np.maximum(slid * low, slid * high).sum() - t * beta)
-
-        first, last = 0, len(ratios) - 1
-        while first < last:
-            middle = (first + last) // 2
-            if rise(ratios[middle]) <= rise(ratios[middle + 1]):
-                last = middle
-            else:
-                first = middle + 1
-        return self.desk.flint.arb(float(ratios[first]))
+        far = 1e3 * (np.abs(v).sum() / np.abs(g).sum() + ratios[kinks].max(initial=0.0))
+        t = np.concatenate([[0.0], ratios[kinks], [far]])[np.argmax(np.append(slopes, np.inf) >= 0)]
+        return (float(t) * unit / size).mid()
 
 
 def _float_below(value: Ball) -> float:

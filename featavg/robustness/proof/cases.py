@@ -8,10 +8,9 @@ import numpy as np
 
 from featavg.arrays import Bools, Ints
 from featavg.robustness.proof.arithmetic import TINY, U
-from featavg.robustness.proof.compiled import Mark, mark
 from featavg.robustness.proof.format import Floats, Neurons, Problem
 from featavg.robustness.proof.frames import Scaled
-from featavg.robustness.proof.regions import rows
+from featavg.robustness.proof.regions import Pairs, rows
 
 
 class Cases(NamedTuple):
@@ -30,81 +29,86 @@ class Cases(NamedTuple):
     constant_spread: Floats  # (row,)
     role: Ints  # (row,)
     valid: Bools  # (case,)  whether all of it can be represented
-    pools: Mark  # present for probabilities
+    pools: bool  # for probabilities
 
 
-def cases(problem: Problem, scaled: Scaled, pairs: Ints) -> Cases:
-    """Rows for the given pairs (label, rival): (pair, 2)."""
+def cases(problem: Problem, scaled: Scaled, pairs: Pairs) -> Cases:
+    """Rows for these pairs."""
+    neurons, outputs = problem.neurons, len(problem.neurons.constants)
+    each_pair = zip(pairs.label.tolist(), pairs.rival.tolist(), strict=True)
+    signs = [rows(problem.decision, label, rival, outputs) for label, rival in each_pair]
     pooled = problem.decision.kind == "probabilities"
-    outputs = len(problem.neurons.constants)
-    parts, exponents = [], []
-    for label, rival in pairs.tolist():
-        combination = rows(problem.decision, label, rival, outputs)
-        divided = 0 if pooled else _exponent(problem.neurons, scaled, combination)
-        exponents.append(divided)
-        role = combination[0] if pooled else np.zeros(len(combination), dtype=np.int64)
-        parts.append((_case(problem.neurons, scaled, np.eye(outputs) if pooled else combination, divided), role))
-    arrays = [np.concatenate([part[i] for part, _ in parts]) for i in range(1, 5)]
+    sizes = np.array([outputs if pooled else len(each) for each in signs], dtype=np.int64)
+    used = np.array([each.any(axis=0) for each in signs], dtype=np.bool_).reshape(len(signs), outputs)
+    exponent = np.zeros(len(signs), dtype=np.int64) if pooled else _exponents(neurons, scaled, used)
+    signs = [np.zeros((0, outputs), dtype=np.int64), *signs]
+    role = np.concatenate(signs).ravel() if pooled else np.zeros(sizes.sum(), dtype=np.int64)
+    combination = np.tile(np.eye(outputs, dtype=np.int64), (len(sizes), 1)) if pooled else np.concatenate(signs)
+    divided = np.repeat(exponent, sizes)
+    slope, slope_spread = np.zeros((2, len(role), len(neurons.biases)))
+    constant, constant_spread = np.zeros((2, len(role), 1))
+    with np.errstate(over="ignore", under="ignore"):
+        for power in np.unique(exponent):
+            of = np.flatnonzero(divided == power)
+            weights = _shifted(neurons.outputs, scaled.exponent - power)
+            slope[of], slope_spread[of] = combine(combination[of], *weights)
+            constant[of], constant_spread[of] = combine(combination[of], *_shifted(neurons.constants[:, None], -power))
+        unit = np.ldexp(1.0, np.clip(scaled.exponent - exponent[:, None], -1074, 1023))
+    fine = np.isfinite(slope_spread).all(axis=1) & np.isfinite(constant_spread[:, 0])
+    first = np.cumsum([0, *sizes])
     return Cases(
-        first_row=np.cumsum([0] + [len(role) for _, role in parts]),
-        exponent=np.array(exponents),
-        unit=np.stack([part[0] for part, _ in parts]),
-        slope=arrays[0],
-        slope_spread=arrays[1],
-        constant=arrays[2],
-        constant_spread=arrays[3],
-        role=np.concatenate([role for _, role in parts]),
-        valid=np.array([all(np.isfinite(array).all() for array in part) for part, _ in parts]),
-        pools=mark(pooled),
+        first_row=first,
+        exponent=exponent,
+        unit=unit,
+        slope=slope,
+        slope_spread=slope_spread,
+        constant=constant[:, 0].copy(),
+        constant_spread=constant_spread[:, 0].copy(),
+        role=role,
+        valid=np.logical_and.reduceat(fine, first[:-1]) if len(sizes) else np.zeros(0, dtype=np.bool_),
+        pools=pooled,
     )
 
 
-def _exponent(neurons: Neurons, scaled: Scaled, combination: Ints) -> int:
-    """Of the largest second-layer weight involved, in the scaled neurons' units."""
-    used = neurons.outputs[combination.any(axis=0)]
-    exponents = np.frexp(used)[1] + scaled.exponent
-    return int(exponents[used != 0].max(initial=-(10**6))) if used.any() else 0
+def _exponents(neurons: Neurons, scaled: Scaled, used: Bools) -> Ints:
+    """Of the largest second-layer weight that each pair involves, in the scaled neurons' units; 0 if there is none."""
+    exponents = np.where(neurons.outputs != 0, np.frexp(neurons.outputs)[1] + scaled.exponent, -(10**6))
+    largest = np.where(used, exponents.max(axis=1, initial=-(10**6)), -(10**6)).max(axis=1, initial=-(10**6))
+    return np.where(largest > -(10**6), largest, 0)
 
 
-def _case(
-    neurons: Neurons, scaled: Scaled, combination: Floats | Ints, divided: int
-) -> tuple[Floats, Floats, Floats, Floats, Floats]:
-    shift = np.broadcast_to(scaled.exponent - divided, neurons.outputs.shape)
-    with np.errstate(over="ignore", under="ignore"):
-        unit = np.ldexp(1.0, np.clip(shift[0], -1074, 1023))
-        slope, slope_spread = combine(combination, *_shifted(neurons.outputs, shift))
-        constants = _shifted(neurons.constants[:, None], np.full((len(neurons.constants), 1), -divided))
-        constant, constant_spread = combine(combination, *constants)
-    return unit, slope, slope_spread, constant[:, 0], constant_spread[:, 0]
-
-
-def _shifted(values: Floats, shift: Ints) -> tuple[Floats, Floats]:
+def _shifted(values: Floats, shift: Ints | int) -> tuple[Floats, Floats]:
     """values·2^shift and what that loses: at most TINY, and nothing unless the result is subnormal."""
     shifted = np.ldexp(values, shift)
     exact = (np.ldexp(shifted, -shift) == values) | ~np.isfinite(shifted)
     return shifted, np.where(exact, 0.0, TINY)
 
 
-def combine(combination: Floats | Ints, values: Floats, spread: Floats) -> tuple[Floats, Floats]:
+def combine(combination: Ints, values: Floats, spread: Floats) -> tuple[Floats, Floats]:
     """Σ_o M_io values_o for entries −1, 0, 1, and at least its distance from the exact sum: (row, column) each.
 
-    Every addition is split into its rounded result and its error (TwoSum); errors are summed in floats.
+    Every addition is split into its rounded result and its error (TwoSum); errors are summed in floats. A result that
+    left the range of floats has an infinite distance.
     """
     shape = (len(combination), values.shape[1])
-    total, rest, size, unknown = np.zeros(shape), np.zeros(shape), np.zeros(shape), np.zeros(shape)
-    for o in np.flatnonzero(combination.any(axis=0)):
-        term = combination[:, o, None] * values[o]
+    total, rest, size, unknown = np.zeros((4, *shape))
+    terms = np.count_nonzero(combination, axis=1)
+    # The outputs of every row that count, in order, come first.
+    order = np.argsort(combination == 0, axis=1, kind="stable")
+    for k in range(terms.max(initial=0)):
+        chosen = order[:, k]
+        sign = combination[np.arange(len(chosen)), chosen][:, None]
+        term = np.where(sign == 0, 0.0, sign * values[chosen])
         added = total + term
         back = added - total
         error = (total - (added - back)) + (term - back)
         total, rest, size = added, rest + error, size + np.abs(error)
-        unknown = unknown + np.abs(combination[:, o, None]) * spread[o]
+        unknown = unknown + np.abs(sign) * spread[chosen]
     result = total + rest
     back = result - total
     left = np.abs((total - (result - back)) + (rest - back))
     count = combination.shape[1] + 4.0
-    doubt = (left + size * (2.0 * count * U) + unknown) * (1.0 + 8.0 * U)
     # A single error is exact, so what is left of it needs no allowance.
-    few = np.abs(combination).sum(axis=1, keepdims=True) <= 2
-    doubt = np.where(few, (left + unknown) * (1.0 + 8.0 * U), doubt)
+    allowed = np.where(terms[:, None] <= 2, 0.0, size * (2.0 * count * U))
+    doubt = (left + allowed + unknown) * (1.0 + 8.0 * U)
     return result, np.where(np.isfinite(result), doubt, np.inf)

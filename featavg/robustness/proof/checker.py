@@ -27,7 +27,8 @@ from featavg.robustness.proof.frames import (
     scale_neurons,
     vector_frame,
 )
-from featavg.robustness.proof.regions import rivals
+from featavg.robustness.proof.pruning import pruned
+from featavg.robustness.proof.regions import Pairs, pair_at, pairs_of, rivals
 from featavg.robustness.proof.shape import depths
 from featavg.robustness.proof.tree import Points, Tasks, tree_values
 
@@ -58,24 +59,31 @@ def check(problem: Problem, proofs: Proofs, claimed: Array | None = None) -> Flo
     >>> check(problem, no_proofs())
     array([0.])
     """
-    wanted = None if claimed is None else np.asarray(claimed, dtype=np.float64) * (1.0 - LOSS)
-    return _proved(problem, proofs, wanted) * (1.0 - SPARE)
+    return checked(problem, proofs, claimed)[0]
+
+
+def checked(problem: Problem, proofs: Proofs, claimed: Array | None = None) -> tuple[Floats, Proofs]:
+    """The same, and the proofs without what it did not need: cuts and nodes beyond what proves the claim."""
+    aim = None if claimed is None else np.asarray(claimed, dtype=np.float64)
+    lower, needed = _proved(problem, proofs, aim, LOSS)
+    return lower * (1.0 - SPARE), proofs if needed is None else pruned(proofs, needed)
 
 
 def proves(problem: Problem, proofs: Proofs, lower: Array) -> Bools:
     """Whether the proofs prove these bounds: (point,)."""
-    return (lower >= 0) & (_proved(problem, proofs, np.asarray(lower, dtype=np.float64)) >= lower)
+    return (lower >= 0) & (_proved(problem, proofs, np.asarray(lower, dtype=np.float64), 0.0)[0] >= lower)
 
 
-def _proved(problem: Problem, proofs: Proofs, wanted: Floats | None) -> Floats:
+def _proved(problem: Problem, proofs: Proofs, aim: Floats | None, loss: float) -> tuple[Floats, Ints | None]:
+    """What is proved, with arithmetic that gets finer where more than a share of the aim is lost; and cuts needed."""
     require_sound(problem)
     if not well_formed(proofs):
-        return np.zeros(len(problem.x))
-    values = np.zeros(len(proofs.point))
+        return np.zeros(len(problem.x)), None
+    values, needed = np.zeros(len(proofs.point)), np.diff(proofs.first_cut)
     trees = _countable(problem, proofs)
     if len(trees.chosen):
-        _fill(problem, proofs, wanted, trees, values)
-    return _over_rivals(problem, proofs, trees, values)
+        _fill(problem, proofs, aim, loss, trees, values, needed)
+    return _over_rivals(problem, proofs, trees, values), needed
 
 
 class Level(NamedTuple):
@@ -98,15 +106,19 @@ def levels(problem: Problem) -> list[Level]:
     return [Level(vectors, centers), Level(vectors, fine_centers), finest]
 
 
-def _fill(problem: Problem, proofs: Proofs, wanted: Floats | None, trees: Trees, values: Floats) -> None:
-    """Write the values of the chosen trees, level by level until they are as wanted."""
+def _fill(
+    problem: Problem, proofs: Proofs, aim: Floats | None, loss: float, trees: Trees, values: Floats, needed: Ints
+) -> None:
+    """Write the values of the chosen trees, level by level until they are as wanted, and how many cuts they need."""
     scaled = scale_neurons(problem.neurons)
     regions = cases(problem, scaled, trees.pairs)
     curved = has_curve(proofs)[trees.chosen].any()
-    products = products_of(scaled) if regions.pools.value or curved else no_products()
+    products = products_of(scaled) if regions.pools or curved else no_products()
     curves = curves_of(proofs, trees.chosen, scaled, products)
     low, high = _box(problem)
-    left, chain = trees.chosen, levels(problem)[-1 if wanted is None else 0 :]
+    left, chain = trees.chosen, levels(problem)[-1 if aim is None else 0 :]
+    wanted = np.zeros(len(values)) if aim is None else _by_tree(aim, proofs, trees.chosen)
+    enough = np.where(wanted > 0.0, wanted, np.inf)
     cuts = np.diff(proofs.first_cut[proofs.first_node])
     frame: Frame | None = None
     for level, following in zip(chain, [*chain[1:], None], strict=True):
@@ -116,13 +128,23 @@ def _fill(problem: Problem, proofs: Proofs, wanted: Floats | None, trees: Trees,
         if len(now):
             frame = level.frame(scaled) if frame is None else frame
             z, points, rows = _centers(problem, level, scaled, proofs, now)
-            tasks, seen = Tasks(now, trees.case, rows), Points(z, points, low, high)
+            tasks = Tasks(now, trees.case, rows, enough, np.diff(proofs.first_cut))
+            seen = Points(z, points, low, high)
             found = tree_values(frame, products, seen, regions, curves, tasks, scaled.exponent, proofs, trees.deepest)
+            better = np.repeat(found >= values, np.diff(proofs.first_node))
+            needed[better] = tasks.needed[better]
             values[now] = np.maximum(values[now], found[now])
-        left = left[:0] if wanted is None else left[~short | (values[left] < wanted[proofs.point[left]])]
+        left = left[:0] if aim is None else left[~short | (values[left] < wanted[left] * (1.0 - loss))]
         frame = frame if same else None
         if not len(left):
             return
+
+
+def _by_tree(aim: Floats, proofs: Proofs, trees: Ints) -> Floats:
+    """What is aimed at for the point of each tree (others: 0)."""
+    enough = np.zeros(len(proofs.point))
+    enough[trees] = aim[proofs.point[trees]]
+    return enough
 
 
 def _centers(
@@ -137,28 +159,24 @@ def _centers(
 
 
 class Trees(NamedTuple):
-    """The trees that can count, and the pair (label, rival) that each is about."""
+    """The trees that can count, and the pair of label and rival that each is about."""
 
     chosen: Ints  # positions
-    pairs: Ints  # (case, 2)
+    pairs: Pairs
     case: Ints  # (tree,)
     deepest: int
 
 
 def _countable(problem: Problem, proofs: Proofs) -> Trees:
     """Trees about a point and a rival that exist, well shaped and not too deep, with a whole curve or none."""
-    neurons, outputs = len(problem.neurons.biases), len(problem.neurons.constants)
+    neurons, pairs = len(problem.neurons.biases), pairs_of(problem)
     real = (proofs.point >= 0) & (proofs.point < len(problem.x))
-    labels = problem.labels[np.where(real, proofs.point, 0)] if len(problem.x) else np.zeros_like(proofs.point)
-    pairs, case = np.unique(np.stack([labels, proofs.rival], axis=1), axis=0, return_inverse=True)
-    existing = np.array([rival in rivals(problem.decision, label, outputs) for label, rival in pairs.tolist()], bool)
-    real &= existing[case] if len(pairs) else False
-    real &= np.isin(has_curve(proofs), (0, neurons))
-    deep = depths(proofs, neurons)
-    chosen = np.flatnonzero(real & (deep >= 0) & ((deep + 1) * neurons <= MOST_FLOATS))
-    # Pairs that do not exist must not be looked up.
-    case = np.cumsum(existing)[case] - 1 if len(pairs) else case
-    return Trees(chosen, pairs[existing], case, int(deep[chosen].max(initial=0)))
+    case = np.full(len(real), -1)
+    case[real] = pair_at(pairs, pairs.kind[proofs.point[real]], proofs.rival[real])
+    curves, deep = has_curve(proofs), depths(proofs, neurons)
+    whole = (curves == 0) | (curves == neurons)
+    chosen = np.flatnonzero((case >= 0) & whole & (deep >= 0) & ((deep + 1) * neurons <= MOST_FLOATS))
+    return Trees(chosen, pairs, case, int(deep[chosen].max(initial=0)))
 
 
 def _box(problem: Problem) -> tuple[Floats, Floats]:
@@ -172,23 +190,12 @@ def _box(problem: Problem) -> tuple[Floats, Floats]:
 
 def _over_rivals(problem: Problem, proofs: Proofs, trees: Trees, values: Floats) -> Floats:
     """The least over all rivals of the best tree about each; a rival without a tree proves 0."""
-    outputs = len(problem.neurons.constants)
-    best = np.zeros((len(problem.x), 1 + int(proofs.rival[trees.chosen].max(initial=0))))
-    np.maximum.at(best, (proofs.point[trees.chosen], proofs.rival[trees.chosen]), values[trees.chosen])
-    lower = np.zeros(len(problem.x))
-    for label in np.unique(problem.labels):
-        of = np.flatnonzero(problem.labels == label)
-        needed = rivals(problem.decision, int(label), outputs)
-        if problem.target is not None:
-            lower[of] = _at(best, of[:, None], problem.target[of][:, None]).min(axis=1)
-        else:
-            lower[of] = _at(best, of[:, None], needed[None]).min(axis=1, initial=np.inf)
+    point, (_, _, first, kind) = proofs.point[trees.chosen], trees.pairs
+    count = np.diff(first)[kind][:, None]
+    best = np.zeros((len(problem.x), count.max(initial=0)))
+    np.maximum.at(best, (point, trees.case[trees.chosen] - first[kind[point]]), values[trees.chosen])
+    lower = np.where(np.arange(best.shape[1]) < count, best, np.inf).min(axis=1, initial=np.inf)
     return np.where(lower >= _farthest(problem), np.inf, lower)
-
-
-def _at(best: Floats, points: Ints, rival: Ints) -> Floats:
-    inside = (rival >= 0) & (rival < best.shape[1])
-    return np.where(inside, best[points, np.where(inside, rival, 0)], 0.0)
 
 
 def _farthest(problem: Problem) -> Floats:
@@ -229,8 +236,9 @@ def _require_labels(problem: Problem) -> None:
         known = class_of
     if kind == "sign" and outputs != 1:
         raise InputError(f"a decision by sign needs one output, got {outputs}; name another read-out")
-    if not np.isin(problem.labels, known).all():
-        raise InputError(f"labels must be among {sorted(set(np.asarray(known).tolist()))} for a decision by {kind}")
+    named = set(np.asarray(known).tolist())
+    if not named.issuperset(problem.labels.tolist()):
+        raise InputError(f"labels must be among {sorted(named)} for a decision by {kind}")
     if problem.target is not None:
         pairs = zip(problem.labels.tolist(), problem.target.tolist(), strict=False)
         real = all(rival in rivals(problem.decision, label, outputs) for label, rival in set(pairs))

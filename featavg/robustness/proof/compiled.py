@@ -11,8 +11,7 @@ most of the time. It neither makes nor returns arrays, nor calls a kernel that r
     kernels only        inner               borrowing
     one kernel alone    inlined             inlined
 
-Users of ℓ2 without a box do not wait for what boxes and summed probabilities need: `by_mark` leaves out of a kernel
-what its arguments are marked not to have.
+Large kernels are compiled apart from each other (`apart.py`), so that nobody waits for what is not asked.
 """
 
 from __future__ import annotations
@@ -22,12 +21,13 @@ import logging
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple, ParamSpec, TypeVar, cast
+from typing import Any, ParamSpec, TypeVar, cast
 
 import numba
 import numpy as np
-from numba.core import event, types
-from numba.core.typing import templates
+from numba.core import event
+
+from featavg.compilation import kernel as compiled_kernel
 
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
@@ -64,77 +64,25 @@ def inlined(function: Callable[Arguments, Result]) -> Callable[Arguments, Result
 
 
 def _compiled(function: Callable[Arguments, Result], counts: bool, inside: bool) -> Callable[Arguments, Result]:
-    compile_it: Any = numba.njit  # its types do not know all of its options
-    options = {"no_cfunc_wrapper": True, "no_cpython_wrapper": inside, "_nrt": counts}
-    compiled = compile_it(cache=True, error_model="numpy", **options)(function)
+    compiled = compiled_kernel(function, no_cfunc_wrapper=True, no_cpython_wrapper=inside, _nrt=counts)
     files: Any = getattr(getattr(compiled, "_cache", None), "_cache_file", None)
     if hasattr(files, "_source_stamp"):
         # numba looks at the file of a kernel only, not at those of the kernels that it calls.
         files._source_stamp = (*files._source_stamp, _digest(Path(function.__code__.co_filename).parent))
-    return cast(Callable[Arguments, Result], compiled)
+        files._load_index = _if_readable(files._load_index)
+    return compiled
 
 
-class Present(NamedTuple):
-    """A mark: some part of the problem is there. The type says it, so that the compiler knows."""
+def _if_readable(load: Callable[[], dict[Any, Any]]) -> Callable[[], dict[Any, Any]]:
+    """What a cache lists, or nothing: numba reads all of a list that is out of date, types that are gone included."""
 
-    value: bool = True
+    def listed() -> dict[Any, Any]:
+        try:
+            return load()
+        except (AttributeError, ImportError):
+            return {}
 
-
-class Absent(NamedTuple):
-    """A mark: it is not."""
-
-    value: bool = False
-
-
-Mark = Present | Absent
-
-
-def mark(present: bool) -> Mark:
-    """The mark that says so."""
-    return Present() if present else Absent()
-
-
-def by_mark(
-    argument: int, field: str, absent: Callable[Arguments, Result], present: Callable[Arguments, Result]
-) -> Callable[Arguments, Result]:
-    """One of two plain functions, chosen by the mark in a field of an argument when a kernel that calls it is compiled.
-
-    >>> class Place(NamedTuple):
-    ...     box: Mark
-    >>> by_mark(0, "box", lambda place: "free", lambda place: "in a box")(Place(Present()))
-    'in a box'
-    """
-
-    def chosen(*arguments: Any) -> Any:
-        function: Any = present if isinstance(getattr(arguments[argument], field), Present) else absent
-        return function(*arguments)
-
-    def choose(*types: Any) -> Any:
-        named = types[argument]
-        kind = named.types[named.fields.index(field)]
-        return present if kind.instance_class is Present else absent
-
-    _inline_overload(chosen, choose)
-    return cast(Callable[Arguments, Result], chosen)
-
-
-def _inline_overload(function: Any, choose: Any) -> None:
-    """What `numba.extending.overload(function, inline="always")(choose)` does, but for one thing.
-
-    It compiles what it then inlines, to see whether that can be done: a sixth of all that users wait for.
-    """
-    numbas: Any = templates  # it has no types
-    base: Any = numbas.make_overload_template(function, choose, {"error_model": "numpy"}, False, "always", False)
-
-    class Inlined(base):  # type: ignore[misc]
-        def _build_impl(self, cache_key: Any, args: Any, kws: Any) -> Any:
-            dispatcher = self._get_jit_decorator()(**self._jit_options)(self._overload_func(*args, **kws))
-            dispatcher._can_compile = False
-            self._impl_cache[cache_key] = dispatcher, args
-            return dispatcher, args
-
-    numbas.infer(Inlined)
-    numbas.infer_global(function, types.Function(Inlined))
+    return listed
 
 
 @cache

@@ -123,8 +123,8 @@ def join(parts: Sequence[Proofs]) -> Proofs:
     >>> len(join([no_proofs(), no_proofs()]).first_node)
     1
     """
-    if not parts:
-        return no_proofs()
+    if len(parts) < 2:
+        return parts[0] if parts else no_proofs()
     joined = {}
     for name in Proofs._fields:
         arrays = [getattr(part, name) for part in parts]

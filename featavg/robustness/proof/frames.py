@@ -28,6 +28,7 @@ class Scaled(NamedTuple):
     biases: Floats  # (neuron,)
     exponent: Ints  # (neuron,)
     lost: Floats  # (neuron,)  at least ‖exact − weights‖, in any norm
+    size: Floats  # (neuron,)  at least ‖weights‖ of ℓ2
 
 
 class Frame(NamedTuple):
@@ -63,7 +64,8 @@ def scale_neurons(neurons: Neurons) -> Scaled:
     inexact = (np.ldexp(weights, exponent[:, None]) != neurons.weights).any(axis=1)
     lost = np.where(inexact, weights.shape[1] * TINY, 0.0)
     with np.errstate(over="ignore"):
-        return Scaled(weights, np.ldexp(neurons.biases, -exponent), exponent, lost)
+        biases = np.ldexp(neurons.biases, -exponent)
+    return Scaled(weights, biases, exponent, lost, norms_up(weights, euclidean=True))
 
 
 def gram_frame(scaled: Scaled) -> Frame:
@@ -75,7 +77,7 @@ def gram_frame(scaled: Scaled) -> Frame:
 
 def vector_frame(scaled: Scaled, euclidean: bool, compensated: bool) -> Frame:
     """The weights themselves."""
-    norm = norms_up(scaled.weights, euclidean) + scaled.lost
+    norm = (scaled.size if euclidean else norms_up(scaled.weights, euclidean)) + scaled.lost
     square = np.einsum("ij,ij->i", scaled.weights, scaled.weights)
     return Frame(scaled.weights, norm, square, scaled.lost, 1.0, np.zeros((0, 0)), 0.0, euclidean, compensated)
 
@@ -104,8 +106,8 @@ def reduced_frame(scaled: Scaled) -> Frame:
 
 def products_of(scaled: Scaled) -> Products:
     """Inner products in floats, with the error that they have at most."""
-    size = norms_up(scaled.weights, euclidean=True) + scaled.lost
-    return Products(blocked_product(scaled.weights, scaled.weights), size, _blocked_error(scaled.weights))
+    gram = blocked_product(scaled.weights, scaled.weights)
+    return Products(gram, scaled.size + scaled.lost, _blocked_error(scaled.weights))
 
 
 def no_products() -> Products:
@@ -135,10 +137,11 @@ def fine_centers(scaled: Scaled, x: Floats) -> Centers:
 
 def blocked_product(a: Floats, b: Floats) -> Floats:
     """a bᵀ, summed over blocks of axes: within gamma(BLOCK + d/BLOCK + 2)·|a||b|ᵀ."""
-    product = np.zeros((len(a), len(b)))
+    # The other way round it takes half the time where there are many more points than neurons.
+    product = np.zeros((len(b), len(a)))
     for start in range(0, a.shape[1], BLOCK):
-        product += a[:, start : start + BLOCK] @ b[:, start : start + BLOCK].T
-    return product
+        product += b[:, start : start + BLOCK] @ a[:, start : start + BLOCK].T
+    return np.ascontiguousarray(product.T)
 
 
 def _blocked_error(weights: Floats) -> float:
@@ -146,8 +149,7 @@ def _blocked_error(weights: Floats) -> float:
 
 
 def _sizes(scaled: Scaled, x: Floats) -> Floats:
-    norm = norms_up(scaled.weights, euclidean=True)
-    return (norms_up(x, euclidean=True)[:, None] * norm + np.abs(scaled.biases)) * (1.0 + 8.0 * U)
+    return (norms_up(x, euclidean=True)[:, None] * scaled.size + np.abs(scaled.biases)) * (1.0 + 8.0 * U)
 
 
 def _with_losses(error: Floats, scaled: Scaled, x: Floats) -> Floats:

@@ -61,15 +61,17 @@ def gram_share(gram_error: float, count: int) -> float:
 
 @borrowing
 def look(gram: Floats, theta: Floats, support: Ints, count: int, seen: Floats) -> None:
-    """Write Gθ, nearly w_j·h for every neuron j: sums of `count` products, two rows of G at a time."""
+    """Write Gθ, nearly w_j·h for every neuron j: sums of `count` products, four rows of G at a time."""
     clear(seen)
-    for k in range(0, count - 1, 2):
-        one, other = gram[support[k]], gram[support[k + 1]]
-        a, b = theta[support[k]], theta[support[k + 1]]
+    whole = count - count % 4
+    for k in range(0, whole, 4):
+        first, second = gram[support[k]], gram[support[k + 1]]
+        third, fourth = gram[support[k + 2]], gram[support[k + 3]]
+        a, b, c, d = theta[support[k]], theta[support[k + 1]], theta[support[k + 2]], theta[support[k + 3]]
         for j in range(len(seen)):
-            seen[j] += a * one[j] + b * other[j]
-    if count % 2:
-        last, factor = gram[support[count - 1]], theta[support[count - 1]]
+            seen[j] += (a * first[j] + b * second[j]) + (c * third[j] + d * fourth[j])
+    for k in range(whole, count):
+        last, factor = gram[support[k]], theta[support[k]]
         for j in range(len(seen)):
             seen[j] += factor * last[j]
 

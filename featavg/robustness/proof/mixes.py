@@ -9,6 +9,7 @@ import math
 
 import numpy as np
 
+from featavg.robustness.proof.apart import apart
 from featavg.robustness.proof.arithmetic import (
     TINY,
     U,
@@ -21,28 +22,13 @@ from featavg.robustness.proof.arithmetic import (
     up,
 )
 from featavg.robustness.proof.cases import Cases
-from featavg.robustness.proof.compiled import borrowing, by_mark, inner
+from featavg.robustness.proof.compiled import borrowing, inner
 from featavg.robustness.proof.desk import Desk
 from featavg.robustness.proof.format import Floats
 from featavg.robustness.proof.pools import ELEMENTARY, Average, Ball, Products, Rows, excess
 
 # Weights of the own outputs outside this range are refused, so that their shares are normal numbers.
 SMALLEST_SHARE, LARGEST_SUM = 2.0**-400, 2.0**400
-
-
-def _rows_combined(
-    cases: Cases, rows: Rows, mix: Floats, ball: Ball, products: Products, low: Floats, high: Floats, desk: Desk
-) -> tuple[bool, float]:
-    return mixed_rows(rows, mix, desk.slope, desk.spread)
-
-
-def _pools_combined(
-    cases: Cases, rows: Rows, mix: Floats, ball: Ball, products: Products, low: Floats, high: Floats, desk: Desk
-) -> tuple[bool, float]:
-    return pooled(rows, mix, ball, products, low, high, desk.slope, desk.spread)
-
-
-combined = by_mark(0, "pools", _rows_combined, _pools_combined)
 
 
 @borrowing
@@ -65,7 +51,10 @@ def mixed(
         cases.constant_spread[first:last],
         cases.role[first:last],
     )
-    valid, constant = combined(cases, rows, mix, ball, products, low, high, desk)
+    if cases.pools:
+        valid, constant = pooled(rows, mix, ball, products, low, high, desk.slope, desk.spread)
+    else:
+        valid, constant = mixed_rows(rows, mix, desk.slope, desk.spread)
     for j in range(len(desk.slope)):
         valid = valid and abs(desk.slope[j]) + desk.spread[j] < np.inf
     return valid, constant
@@ -95,7 +84,7 @@ def _add_multiple(total: float, doubt: float, factor: float, value: float, sprea
     return s, up(up(doubt + more) + 4.0 * TINY)
 
 
-@inner
+@apart(inner)
 def pooled(
     rows: Rows, mix: Floats, ball: Ball, products: Products, low: Floats, high: Floats, slope: Floats, spread: Floats
 ) -> tuple[bool, float]:

@@ -26,6 +26,7 @@ from typing import NamedTuple
 import numpy as np
 
 from featavg.arrays import Array, Ints
+from featavg.robustness.proof.apart import apart
 from featavg.robustness.proof.arithmetic import TINY, U, down, gamma, product_up, up
 from featavg.robustness.proof.compiled import borrowing, inner, kernel
 from featavg.robustness.proof.format import Floats
@@ -81,7 +82,7 @@ class Spreads(NamedTuple):
     size: Array  # (rival,)  T
 
 
-@kernel
+@apart(kernel)
 def excess(rows: Rows, average: Average, ball: Ball, products: Products, low: Array, high: Array) -> float:
     """Ψ >= log Σ_r exp(f_r − q·f) over the node; ∞ where nothing can be said."""
     spreads = spreads_of(rows, average, ball, products.size, low, high)

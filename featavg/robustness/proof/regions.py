@@ -20,11 +20,22 @@ An empty `mix` is G = 0: a cut from intervals alone, in every region.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from featavg.arrays import Ints
 from featavg.errors import InputError
-from featavg.robustness.proof.format import Decision
+from featavg.robustness.proof.format import Decision, Problem
+
+
+class Pairs(NamedTuple):
+    """All pairs of a label and a rival that a problem is about; points of one kind have the same ones, in a row."""
+
+    label: Ints  # (pair,)
+    rival: Ints  # (pair,)
+    first: Ints  # (kind + 1,)
+    kind: Ints  # (point,)
 
 
 def rivals(decision: Decision, label: int, outputs: int) -> Ints:
@@ -62,3 +73,33 @@ def rows(decision: Decision, label: int, rival: int, outputs: int) -> Ints:
     if decision.kind == "maximum":
         return one[own] - one[[rival]]
     return (own.astype(np.int64) - (decision.class_of == rival))[None]
+
+
+def pairs_of(problem: Problem) -> Pairs:
+    """A point has all rivals of its label, or the one that it is asked about.
+
+    >>> from featavg.robustness.proof.format import Neurons
+    >>> neurons = Neurons(np.eye(3), np.zeros(3), np.eye(3), np.zeros(3))
+    >>> problem = Problem(neurons, np.eye(3), np.array([2, 0, 2]), Decision("argmax", np.zeros(3, dtype=np.int64)))
+    >>> pairs_of(problem).rival, pairs_of(problem).kind
+    (array([1, 2, 0, 1]), array([1, 0, 1]))
+    """
+    if problem.target is None:
+        label, kind = np.unique(problem.labels, return_inverse=True)
+        each = [rivals(problem.decision, one, len(problem.neurons.constants)) for one in label.tolist()]
+    else:
+        kinds, kind = np.unique(np.stack([problem.labels, problem.target], axis=1), axis=0, return_inverse=True)
+        label, each = kinds[:, 0], list(kinds[:, 1:])
+    sizes = [len(one) for one in each]
+    rival = np.concatenate([np.zeros(0, dtype=np.int64), *each]).astype(np.int64)
+    # NumPy 2.0 gives `kind` two axes.
+    return Pairs(np.repeat(label, sizes), rival, np.cumsum([0, *sizes]), kind.reshape(-1).astype(np.int64))
+
+
+def pair_at(pairs: Pairs, kind: Ints, rival: Ints) -> Ints:
+    """Which pair is about that kind of points and that rival, −1 if there is none: shape of both."""
+    names, rank = np.unique(pairs.rival, return_inverse=True)
+    table = np.full((len(pairs.first), len(names) + 1), -1)
+    table[np.repeat(np.arange(len(pairs.first) - 1), np.diff(pairs.first)), rank.reshape(-1)] = np.arange(len(rank))
+    column = np.searchsorted(names, rival)
+    return table[kind, np.where(np.append(names, -1)[column] == rival, column, -1)]

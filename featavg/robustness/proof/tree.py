@@ -20,6 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 from featavg.arrays import Ints
+from featavg.robustness.proof.apart import apart
 from featavg.robustness.proof.arithmetic import TINY, U, clear, difference_down, down, up
 from featavg.robustness.proof.caps import cap, within_box
 from featavg.robustness.proof.cases import Cases
@@ -40,6 +41,8 @@ from featavg.robustness.proof.intervals import (
 from featavg.robustness.proof.mixes import mixed
 from featavg.robustness.proof.pools import Ball, Products, lifted
 
+DROPPED = -1
+
 
 class Points(NamedTuple):
     """The points of the trees: pre-activations, and coordinates, which are read only if there is a box."""
@@ -56,6 +59,8 @@ class Tasks(NamedTuple):
     chosen: Ints  # trees to be checked
     case: Ints  # (tree,)  its pair of label and rival
     row: Ints  # (tree,)  of its point
+    enough: Floats  # (tree,)  a node that proves this much is not looked into further
+    needed: Ints  # (node,)  is written: how many of its cuts were, DROPPED below such a node
 
 
 class Stack(NamedTuple):
@@ -101,20 +106,28 @@ def tree_values(
         case = tasks.case[tree]
         if not cases.valid[case] or not _approach(points, tasks.row[tree], desk):
             continue
-        least, curve = np.inf, curves.of[tree]
-        last = proofs.first_node[tree + 1]
+        least, curve, enough = np.inf, curves.of[tree], tasks.enough[tree]
+        last, settled = proofs.first_node[tree + 1], deepest
         for node in range(proofs.first_node[tree], last):
             depth = proofs.depth[node]
+            if depth > settled:
+                tasks.needed[node] = DROPPED
+                continue
             if depth == 0:
                 _start(stack, desk)
             else:
                 threshold = math.ldexp(proofs.threshold[node], int(-exponent[proofs.neuron[node]]))
                 _descend(stack, depth, proofs.neuron[node], threshold, proofs.side[node])
+            tasks.needed[node] = 0
             for cut in range(proofs.first_cut[node], proofs.first_cut[node + 1]):
-                is_open = stack.proved[depth] < stack.reach[depth]
-                if is_open and not _apply(frame, products, cases, case, curves, curve, proofs, cut, depth, desk, stack):
+                if not stack.proved[depth] < min(stack.reach[depth], enough):
+                    break
+                tasks.needed[node] += 1
+                if not _apply(frame, products, cases, case, curves, curve, proofs, cut, depth, desk, stack):
                     least = 0.0
-            if node + 1 == last or proofs.depth[node + 1] <= depth:
+            is_settled = stack.proved[depth] >= enough
+            settled = depth if is_settled else deepest
+            if is_settled or node + 1 == last or proofs.depth[node + 1] <= depth:
                 least = min(least, stack.proved[depth])
             if not least > 0.0:
                 break
@@ -166,7 +179,7 @@ def _descend(stack: Stack, depth: int, neuron: int, threshold: float, side: int)
         stack.proved[depth] = max(stack.proved[depth], stack.reach[depth])
 
 
-@borrowing
+@apart(borrowing)
 def _apply(
     frame: Frame,
     products: Products,
@@ -215,7 +228,7 @@ def _apply(
         cap(frame, desk, halfspace, reach, low, high)
         if nowhere(low, high):
             stack.proved[depth] = reach
-        elif cases.pools.value or curve >= 0:
+        elif cases.pools or curve >= 0:
             _recenter(frame, products, desk, halfspace, depth, stack)
     return True
 

@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from fractions import Fraction
 
 import numpy as np
 
 from featavg.arrays import Array, Bools, Ints
 from featavg.errors import InputError
+from featavg.robustness.proof.apart import apart
 from featavg.robustness.proof.arithmetic import TINY, U, down, gamma, norms_up, two_product, two_sum, up
 from featavg.robustness.proof.cases import Cases, cases
 from featavg.robustness.proof.checker import SPARE, require_sound
-from featavg.robustness.proof.compiled import by_mark, inner, kernel
+from featavg.robustness.proof.compiled import inner, kernel
 from featavg.robustness.proof.format import Floats, Problem, part
 from featavg.robustness.proof.frames import Centers, centers, fine_centers, scale_neurons
 from featavg.robustness.proof.margins import float_margins
 from featavg.robustness.proof.pools import ELEMENTARY
-from featavg.robustness.proof.regions import rivals, rows
+from featavg.robustness.proof.regions import pairs_of, rivals, rows
 
 # Margins that double-double leaves open are decided in rationals if the network has at most so many weights.
 MOST_RATIONAL_WEIGHTS = 5_000
+# Coordinates handled at a time.
+MOST_COORDINATES = 2**18
 # Of probabilities rationals decide ties alone: margins that floats take for larger than this are none.
 TIED = 1e-9
 
@@ -48,36 +52,39 @@ def _shown(problem: Problem, witness: Floats) -> Floats:
     require_sound(problem)
     if witness.shape != problem.x.shape:
         raise InputError(f"a witness per point is needed, got shape {witness.shape} for points {problem.x.shape}")
-    distance = np.full(len(problem.x), np.inf)
-    shown: Bools = np.all(np.isfinite(witness), axis=1)
+    inside: Bools = np.all(np.isfinite(witness), axis=1)
     if problem.low is not None and problem.high is not None:
-        shown &= np.all((problem.low <= witness) & (witness <= problem.high), axis=1)
-    shown[shown] = _fooled(part(problem, shown), np.ascontiguousarray(witness[shown]))
-    # A difference of floats is within u of itself.
-    with np.errstate(over="ignore"):
-        moved = witness[shown] - problem.x[shown]
+        inside &= np.all((problem.low <= witness) & (witness <= problem.high), axis=1)
+    points = np.ascontiguousarray(witness if inside.all() else np.where(inside[:, None], witness, problem.x))
+    inside &= _fooled(problem, points)
+    distance = np.full(len(points), np.inf)
+    for few in _blocks(points):
+        # A difference of floats is within u of itself.
+        with np.errstate(over="ignore"):
+            moved = points[few] - problem.x[few]
         size = norms_up(moved, euclidean=True) if problem.norm == "l2" else np.abs(moved).max(axis=1, initial=0.0)
-    distance[shown] = size * (1.0 + 4.0 * U)
+        distance[few] = np.where(inside[few], size * (1.0 + 4.0 * U), np.inf)
     return distance
+
+
+def _blocks(points: Floats) -> Iterator[slice]:
+    """A few points at a time: what fits into a cache."""
+    size = max(1, MOST_COORDINATES // max(points.shape[1], 1))
+    return (slice(first, first + size) for first in range(0, len(points), size))
 
 
 def _fooled(problem: Problem, points: Floats) -> Bools:
     """Whether a rival is certainly reached: (point,)."""
-    outputs = len(problem.neurons.constants)
-    scaled = scale_neurons(problem.neurons)
-    wanted = np.full(len(points), -1) if problem.target is None else problem.target
+    scaled, pairs = scale_neurons(problem.neurons), pairs_of(problem)
+    regions = cases(problem, scaled, pairs)
     fooled = np.zeros(len(points), dtype=np.bool_)
-    for arithmetic in (centers, fine_centers):
-        left = np.flatnonzero(~fooled)
-        z = arithmetic(scaled, points if len(left) == len(points) else points[left])
-        for label in np.unique(problem.labels[left]).tolist():
-            of = np.flatnonzero(problem.labels[left] == label)
-            these = rivals(problem.decision, label, outputs)
-            if len(these):
-                regions = cases(problem, scaled, np.stack([np.full_like(these, label), these], axis=1))
-                fooled[left[of]] = _any_reached(regions, z, of, these, wanted[left[of]])
+    for few in _blocks(points):
+        fooled[few] = _any_reached(regions, pairs.first, pairs.kind[few], centers(scaled, points[few]))
+    left = np.flatnonzero(~fooled)
+    if len(left):
+        fooled[left] = _any_reached(regions, pairs.first, pairs.kind[left], fine_centers(scaled, points[left]))
+        left = left[~fooled[left]]
     if problem.neurons.weights.size <= MOST_RATIONAL_WEIGHTS:
-        left = np.flatnonzero(~fooled)
         if problem.decision.kind == "probabilities":
             left = left[float_margins(part(problem, left), points[left]) <= TIED]
         for i in left.tolist():
@@ -86,19 +93,26 @@ def _fooled(problem: Problem, points: Floats) -> Bools:
 
 
 @kernel
-def _any_reached(regions: Cases, z: Centers, points: Ints, these: Ints, wanted: Ints) -> Bools:
-    """Whether a rival (the wanted one, if any) is certainly reached at each point."""
-    result = np.zeros(len(points), dtype=np.bool_)
-    for k in range(len(points)):
-        for case in range(len(these)):
-            if wanted[k] >= 0 and wanted[k] != these[case]:
-                continue
-            if regions.valid[case] and _reached(regions, case, z, points[k]):
-                result[k] = True
+def _any_reached(regions: Cases, first: Ints, kind: Ints, z: Centers) -> Bools:
+    """Whether a rival of its kind is certainly reached at each point."""
+    result = np.zeros(len(kind), dtype=np.bool_)
+    for point in range(len(kind)):
+        for case in range(first[kind[point]], first[kind[point] + 1]):
+            if regions.valid[case] and _reached(regions, case, z, point):
+                result[point] = True
                 break
     return result
 
 
+@inner
+def _reached(regions: Cases, case: int, z: Centers, point: int) -> bool:
+    """All rows certainly <= 0; for probabilities logsumexp_own f <= logsumexp_rival f."""
+    if regions.pools:
+        return _outweighed(regions, regions.first_row[case], regions.first_row[case + 1], z, point)
+    return _all_closed(regions, case, z, point)
+
+
+@inner
 def _all_closed(regions: Cases, case: int, z: Centers, point: int) -> bool:
     for row in range(regions.first_row[case], regions.first_row[case + 1]):
         _, most = row_range(regions, row, z, point)
@@ -107,15 +121,7 @@ def _all_closed(regions: Cases, case: int, z: Centers, point: int) -> bool:
     return True
 
 
-def _has_less(regions: Cases, case: int, z: Centers, point: int) -> bool:
-    return _outweighed(regions, regions.first_row[case], regions.first_row[case + 1], z, point)
-
-
-# All rows certainly <= 0; for probabilities logsumexp_own f <= logsumexp_rival f.
-_reached = by_mark(0, "pools", _all_closed, _has_less)
-
-
-@inner
+@apart(inner)
 def _outweighed(regions: Cases, first: int, last: int, z: Centers, point: int) -> bool:
     """Σ_own exp(f⁺ − M) <= Σ_rival exp(f⁻ − M), M the rival's largest output; both sums outward."""
     least, most = np.zeros(last - first), np.zeros(last - first)

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from featavg.arrays import Array, Bools, Ints
-from featavg.robustness.proof import Certificate, Problem, Proofs, certified, check, infinite
+from featavg.robustness.proof import Certificate, Problem, Proofs, certified, checked, infinite
 from featavg.robustness.proof.format import join, part, take
 from featavg.robustness.search.budget import Budget
 from featavg.robustness.search.emptiness import find_emptiness
@@ -42,23 +41,29 @@ def answer(
     problem: Problem,
     budget: Budget,
     progress: Progress,
-    agrees: Callable[[Array], Bools] | None = None,
     start: Array | None = None,
     within: Array | None = None,
 ) -> Answer:
-    """Search, check, and search once more, in finer arithmetic, what is left open for lack of digits.
+    """Search, check, and search once more, in finer arithmetic, what is open for lack of digits, while time is left.
 
     With `within` (point,) only whether a point that near is fooled: lower >= within, or upper <= within.
     """
-    found = confirm(problem, propose(problem, budget, progress, start, within=within), agrees, within)
+    ends = time.monotonic() + budget.wall
+    proposal = propose(problem, budget, progress, start, within=within)
+    began = time.process_time()
+    found = confirm(problem, proposal, within)
     if INTERRUPTED in found.ended:
         return found
+    # What search and check of a point took is gone.
+    spent = proposal.seconds + (time.process_time() - began) / len(problem.x)
     again = np.flatnonzero([bool(why) and not why.startswith("budget") for why in found.ended])
-    if len(again) and problem.decision.kind != "probabilities":
+    again, wall = again[spent[again] < budget.seconds], ends - time.monotonic()
+    if len(again) and wall > 0.0 and problem.decision.kind != "probabilities":
         few, near = part(problem, again), None if within is None else within[again]
         guess = np.where(np.isfinite(found.witness[again]), found.witness[again], few.x)
-        proposed = propose(few, budget, lambda done, total: None, guess, True, near)
-        finer = confirm(few, proposed, agrees and _agrees_at(agrees, problem.x, again), near)
+        left = replace(budget, wall=wall)
+        proposed = propose(few, left, lambda done, total: None, guess, True, near, spent[again])
+        finer = confirm(few, proposed, near)
         improve(found, finer, again, near)
         if INTERRUPTED in finer.ended:
             return found
@@ -92,17 +97,6 @@ def _take(alone: Problem, point: int, exact: Found, found: Answer, within: Array
         found.ended[point] = ""
 
 
-def _agrees_at(agrees: Callable[[Array], Bools], x: Array, points: Ints) -> Callable[[Array], Bools]:
-    """The same test for some of the points."""
-
-    def test(moved: Array) -> Bools:
-        whole = x.copy()
-        whole[points] = moved
-        return agrees(whole)[points]
-
-    return test
-
-
 def is_exact(lower: Array, upper: Array) -> Bools:
     """Both ends finite and within 1e-6 of each other, or both 0, or both ∞."""
     finite = np.isfinite(upper)
@@ -117,25 +111,23 @@ def is_settled(lower: Array, upper: Array, within: Array | None) -> Bools:
     return (lower >= within) | (upper <= within)
 
 
-def confirm(
-    problem: Problem, proposal: Proposal, agrees: Callable[[Array], Bools] | None, within: Array | None
-) -> Answer:
+def confirm(problem: Problem, proposal: Proposal, within: Array | None) -> Answer:
     """Turn claims into facts."""
-    witness, upper = push(problem, proposal.delta, proposal.known, agrees)
-    lower = check(problem, proposal.proofs, proposal.lower)
+    witness, upper = push(problem, proposal.delta, proposal.known)
+    lower, proofs = checked(problem, proposal.proofs, proposal.lower)
     if problem.decision.kind != "probabilities":
         weak = proposal.known & ~is_exact(lower, upper) & (upper > (1.0 + EXACT) * proposal.radius)
         find_inside(proposal.task, problem, np.flatnonzero(weak), upper, witness)
     certificates = find_emptiness(problem, np.isinf(upper) & ~is_settled(lower, upper, within))
     lower = np.where(infinite(problem, certificates), np.inf, lower) if certificates else lower
     settled = is_settled(lower, upper, within)
-    ended = [_why(*line) for line in zip(settled, upper, proposal.known, proposal.ended, strict=True)]
-    return Answer(np.minimum(lower, upper), upper, witness, ended, proposal.proofs, certificates)
+    ended = [""] * len(upper)
+    for i in np.flatnonzero(~settled).tolist():
+        ended[i] = _why(upper[i], proposal.known[i], proposal.ended[i])
+    return Answer(np.minimum(lower, upper), upper, witness, ended, proofs, certificates)
 
 
-def _why(settled: bool, upper: float, known: bool, ended: str) -> str:
-    if settled:
-        return ""
+def _why(upper: float, known: bool, ended: str) -> str:
     if known and np.isinf(upper):
         return "the nearest point found could not be confirmed"
     return ended or "rounding weakens proof or witness"
@@ -149,6 +141,7 @@ def improve(found: Answer, other: Answer, points: Ints, within: Array | None) ->
     kept = take(found.proofs, np.flatnonzero(~np.isin(found.proofs.point, points[better])))
     found.proofs = join([kept, chosen._replace(point=points[chosen.point])])
     found.lower[points[better]] = other.lower[better]
+    found.certificates += [each for each in other.certificates if each not in found.certificates]
     nearer = other.upper < found.upper[points]
     found.upper[points[nearer]], found.witness[points[nearer]] = other.upper[nearer], other.witness[nearer]
     for i in points[is_settled(found.lower[points], found.upper[points], within)]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from featavg.arrays import Array
+from featavg.robustness.proof.arithmetic import clear
 from featavg.robustness.proof.compiled import NOWHERE, borrowing
 from featavg.robustness.search.halfspaces import most_taken, settle
 from featavg.robustness.search.places import Axes, Pieces, Place
@@ -66,7 +67,7 @@ def ascend(place: Place, pieces: Pieces, count: int, price: float, axes: Axes) -
 @borrowing
 def combine(pieces: Pieces, factors: Array, count: int, out: Array) -> None:
     """Σ_k factor_k h_k."""
-    out[:] = 0.0
+    clear(out)
     for k in range(count):
         add_multiple(factors[k], pieces.normal[pieces.order[k]], out)
 

@@ -7,7 +7,8 @@ from typing import NamedTuple
 import numpy as np
 
 from featavg.arrays import Array, Ints
-from featavg.robustness.proof.compiled import Mark, borrowing, by_mark, entry, inlined
+from featavg.robustness.proof.arithmetic import clear
+from featavg.robustness.proof.compiled import borrowing, entry, inlined
 from featavg.robustness.proof.format import Floats
 from featavg.robustness.proof.pools import Products
 from featavg.robustness.search.branch import DONE, FULL, PAUSED, Stack, fits, grow, plant
@@ -44,7 +45,6 @@ class Points(NamedTuple):
 class Desk(NamedTuple):
     """Room to work in that all points share."""
 
-    pools: Mark  # present for summed probabilities
     bench: Bench
     stack: Stack
     incumbent: Incumbent
@@ -67,28 +67,28 @@ class Desk(NamedTuple):
 
 
 @entry
-def measure_rows(space: Space, points: Points, pairs: Pairs, point: int, pair: int, desk: Desk) -> None:
-    """Write constants, size and rate of a rival's rows in the units of the point."""
-    start = points.start[point]
-    for i in range(pairs.first_row[pair], pairs.first_row[pair + 1]):
-        desk.constants[i] = pairs.constants[i] / points.length[point]
-        desk.size[i], desk.rate[i] = abs(desk.constants[i]), 0.0
+def measure_rows(rows: Array, start: Array, norms: Array, constants: Array, size: Array, rate: Array) -> None:
+    """Write size and rate of rows."""
+    for i in range(constants.size):
+        size[i], rate[i] = abs(constants[i]), 0.0
         for j in range(start.size):
-            desk.size[i] += abs(pairs.rows[i, j] * start[j])
-            desk.rate[i] += abs(pairs.rows[i, j]) * space.norms[j]
+            size[i] += abs(rows[i, j] * start[j])
+            rate[i] += abs(rows[i, j]) * norms[j]
 
 
 def place_of(space: Space, points: Points, pairs: Pairs, point: int, pair: int, desk: Desk) -> Place:
     """One rival's set, seen from one point, in the units of the point."""
-    measure_rows(space, points, pairs, point, pair, desk)
     first, last = pairs.first_row[pair], pairs.first_row[pair + 1]
     start = points.start[point]
+    for i in range(first, last):
+        desk.constants[i] = pairs.constants[i] / points.length[point]
     rows, constants, size, rate = (
         pairs.rows[first:last],
         desk.constants[first:last],
         desk.size[first:last],
         desk.rate[first:last],
     )
+    measure_rows(rows, start, space.norms, constants, size, rate)
     outputs, levels, role = pairs.rows[:0], desk.constants[:0], pairs.role[:0]
     if pairs.role.size > 0:
         outputs, levels, role = rows, constants, pairs.role[first:last]
@@ -104,7 +104,6 @@ def place_of(space: Space, points: Points, pairs: Pairs, point: int, pair: int, 
         points.high[point],
         space.euclidean,
         desk.curve[: desk.curved[0]],
-        desk.pools,
         outputs,
         levels,
         role,
@@ -126,7 +125,11 @@ def units_of(points: Points, pairs: Pairs, point: int, pair: int, desk: Desk) ->
 place_inside, units_inside = borrowing(place_of), borrowing(units_of)
 
 
-def _has_all_rows_closed(place: Place) -> bool:
+@borrowing
+def is_fooled(place: Place) -> bool:
+    """Whether the point itself is fooled, rounding apart."""
+    if place.role.size > 0:
+        return margin(place, place.start) <= 0.0
     for i in range(place.constants.size):
         value = place.constants[i]
         for j in range(place.start.size):
@@ -136,24 +139,14 @@ def _has_all_rows_closed(place: Place) -> bool:
     return True
 
 
-def _has_no_margin(place: Place) -> bool:
-    return margin(place, place.start) <= 0.0
-
-
-# Whether the point itself is fooled, rounding apart.
-is_fooled = by_mark(0, "pools", _has_all_rows_closed, _has_no_margin)
-
-
-def _polish_patterns(space: Space, place: Place, guess: Array, incumbent: Incumbent, desk: Desk) -> None:
-    for z in (place.start, guess, desk.wide):
-        polish(space, place, desk.narrow, desk.wide, z, incumbent, desk.bench)
-
-
-def _walk_from(space: Space, place: Place, guess: Array, incumbent: Incumbent, desk: Desk) -> None:
-    walk(space, place, guess, incumbent, desk.bench)
-
-
-approach = by_mark(1, "pools", _polish_patterns, _walk_from)
+@inlined
+def approach(space: Space, place: Place, guess: Array, incumbent: Incumbent, desk: Desk) -> None:
+    """The nearest fooled points that patterns, or a walk, lead to."""
+    if place.role.size > 0:
+        walk(space, place, guess, incumbent, desk.bench)
+    else:
+        for z in (place.start, guess, desk.wide):
+            polish(space, place, desk.narrow, desk.wide, z, incumbent, desk.bench)
 
 
 @inlined
@@ -163,14 +156,14 @@ def first_incumbent(space: Space, points: Points, pairs: Pairs, point: int, desk
     incumbent.radius[0] = points.radius[point]
     copy(points.theta[point], incumbent.theta)
     copy(points.delta[point], incumbent.delta)
-    incumbent.tried[:] = 0
+    clear(incumbent.tried)
     for pair in range(pairs.first_pair[label], pairs.first_pair[label + 1]):
         incumbent.salt[0] = pair
         place = place_inside(space, points, pairs, point, pair, desk)
         if is_fooled(place):
             incumbent.radius[0] = 0.0
-            incumbent.theta[:] = 0.0
-            incumbent.delta[:] = 0.0
+            clear(incumbent.theta)
+            clear(incumbent.delta)
             return
         approach(space, place, points.guess[point], incumbent, desk)
 

@@ -10,6 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from featavg.arrays import Array, Ints
+from featavg.robustness.proof.apart import apart
+from featavg.robustness.proof.arithmetic import clear
 from featavg.robustness.proof.compiled import borrowing, entry
 from featavg.robustness.search.explore import MOST_CUTS, STUCK, Aim, explore, reach_of
 from featavg.robustness.search.places import Bench, Incumbent, Node, Place, Space
@@ -78,17 +80,18 @@ def write_top(tape: Tape, stack: Stack, level: int, units: Units) -> None:
 @entry
 def plant(stack: Stack, place: Place) -> None:
     """Begin a tree: a root about which nothing is known."""
-    stack.low[0], stack.high[0] = -np.inf, np.inf
-    stack.floor[0], stack.ceiling[0] = -np.inf, np.inf
+    for j in range(place.start.size):
+        stack.low[0, j] = stack.floor[0, j] = -np.inf
+        stack.high[0, j] = stack.ceiling[0, j] = np.inf
     copy(place.start, stack.guess[0])
     copy(place.start, stack.middle[0])
-    stack.bound[0] = 0.0
+    clear(stack.bound[0])
     stack.depth[0], stack.neuron[0], stack.side[0], stack.threshold[0] = 0, -1, 0, 0.0
     stack.height[0] = 1
     stack.stuck[0] = np.inf
 
 
-@entry
+@apart(entry)
 def grow(
     space: Space,
     place: Place,

@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from featavg.arrays import Array
+from featavg.robustness.proof.apart import apart
 from featavg.robustness.proof.caps import lean_of, multiplier
 from featavg.robustness.proof.compiled import borrowing
 from featavg.robustness.proof.support import ball_in_box, l2_support, linf_multiplier, linf_support
@@ -17,7 +18,7 @@ from featavg.robustness.search.places import BETA, Axes, Node, Place, Relaxed, S
 from featavg.robustness.search.products import copy, dot
 
 
-@borrowing
+@apart(borrowing)
 def within_box(space: Space, place: Place, reach: float, axes: Axes, low: Array, high: Array) -> None:
     """Intersect with the range of z over ball and box."""
     ball_in_box(reach, place.low, place.high, axes.least, axes.most)
@@ -35,7 +36,7 @@ def within_box(space: Space, place: Place, reach: float, axes: Axes, low: Array,
         high[j] = min(high[j], place.start[j] + rise)
 
 
-@borrowing
+@apart(borrowing)
 def within_cube(
     space: Space, place: Place, solution: Solution, reach: float, axes: Axes, low: Array, high: Array
 ) -> bool:
@@ -66,7 +67,7 @@ def within_cube(
     return empty
 
 
-@borrowing
+@apart(borrowing)
 def best_in_cube(
     space: Space, place: Place, node: Node, relaxed: Relaxed, solution: Solution, reach: float, axes: Axes
 ) -> int:

@@ -10,14 +10,15 @@ from __future__ import annotations
 import numpy as np
 
 from featavg.arrays import Array
+from featavg.robustness.proof.apart import apart
 from featavg.robustness.proof.compiled import borrowing
-from featavg.robustness.search.places import RHO, Node, Place, Relaxed, Solution
+from featavg.robustness.search.places import BETA, DISTANCE, LENGTH, RHO, Node, Place, Relaxed, Solution
 
 # ρ changes by at most this factor from one relaxation to the next.
 STEP = 2.0
 
 
-@borrowing
+@apart(borrowing)
 def bend(place: Place, node: Node, square: float, low: Array, high: Array, relaxed: Relaxed) -> None:
     """Replace chords by bridges, after `chords`; `square` is τ²."""
     rho = node.bound[RHO]
@@ -45,6 +46,41 @@ def bend(place: Place, node: Node, square: float, low: Array, high: Array, relax
 
 
 @borrowing
+def sharpen(place: Place, low: Array, high: Array, relaxed: Relaxed, solution: Solution) -> None:
+    """β of the multipliers as the checker finds it: curves at their lowest points, not only at the tangents taken.
+
+    So both go on from the same center.
+    """
+    mix, theta = solution.mix[0], solution.theta
+    beta = mix * (place.constants[0] - relaxed.cost[0])
+    for j in range(low.size):
+        slope, q = mix * place.rows[0, j], mix * relaxed.bend[j]
+        beta += theta[j] * place.start[j] + least_value(slope, theta[j], q, relaxed.middle[j], low[j], high[j])
+    if solution.numbers[LENGTH] > 0.0:
+        solution.numbers[BETA], solution.numbers[DISTANCE] = beta, beta / solution.numbers[LENGTH]
+
+
+@borrowing
+def least_value(slope: float, theta: float, q: float, middle: float, low: float, high: float) -> float:
+    """The least of a ReLU(z) − θz + q(z − m)² over [low, high]: of one parabola, or line, on either side of 0."""
+    least = np.inf
+    if low < 0.0:
+        least = least_parabola(-theta, q, middle, low, min(high, 0.0))
+    if high > 0.0 or low >= 0.0:
+        least = min(least, least_parabola(slope - theta, q, middle, max(low, 0.0), high))
+    return least
+
+
+@borrowing
+def least_parabola(slope: float, q: float, middle: float, low: float, high: float) -> float:
+    """The least of slope·z + q(z − m)² over [low, high]."""
+    at = low if slope > 0.0 else high
+    if q > 0.0:
+        at = min(max(middle - 0.5 * slope / q, low), high)
+    return slope * at + q * (at - middle) ** 2
+
+
+@apart(borrowing)
 def bend_again(place: Place, node: Node, square: float, relaxed: Relaxed, solution: Solution) -> None:
     """Choose the next ρ: best is the one for which Σ v_j E(z_j − m_j)² = τ², E over the contacts if z is between them.
 

@@ -7,9 +7,10 @@ from typing import NamedTuple
 import numpy as np
 
 from featavg.arrays import Array
-from featavg.robustness.proof.compiled import NONE, borrowing, by_mark, entry, inlined
+from featavg.robustness.proof.apart import apart
+from featavg.robustness.proof.compiled import NONE, borrowing, entry, inlined
 from featavg.robustness.search.caps import within_ball
-from featavg.robustness.search.curves import bend, bend_again
+from featavg.robustness.search.curves import bend, bend_again, sharpen
 from featavg.robustness.search.norms import capped, enclosed, lowest, most_promising, nearest
 from featavg.robustness.search.places import (
     BETA,
@@ -65,7 +66,7 @@ def reach_of(aim: Aim, incumbent: Incumbent) -> float:
     return min(aim.reach, incumbent.radius[0] * (1.0 - aim.gap))
 
 
-@borrowing
+@apart(borrowing)
 def recenter(space: Space, place: Place, node: Node, solution: Solution, axes: Axes) -> None:
     """The ball of ℓ2 around −h β/‖h‖², which holds what the half-space leaves, if it is smaller than the one known.
 
@@ -96,49 +97,40 @@ def ball_radius(place: Place, node: Node, reach: float) -> float:
     return np.sqrt(max(square - node.bound[1], 0.0))
 
 
-def _bent(place: Place, node: Node, reach: float, low: Array, high: Array, relaxed: Relaxed) -> None:
-    if node.bound[RHO] > 0.0:
+@inlined
+def linearised(place: Place, node: Node, reach: float, low: Array, high: Array, relaxed: Relaxed) -> None:
+    """Summed probabilities need a row that is a tangent, others may have curves for chords; both hold in a ball."""
+    if place.role.size > 0:
+        linearise(place, node.guess, node.middle, ball_radius(place, node, reach), low, high)
+    elif node.bound[RHO] > 0.0:
         bend(place, node, ball_radius(place, node, reach) ** 2, low, high, relaxed)
 
 
-def _linearised(place: Place, node: Node, reach: float, low: Array, high: Array, relaxed: Relaxed) -> None:
-    linearise(place, node.guess, node.middle, ball_radius(place, node, reach), low, high)
-
-
-def _polished(space: Space, place: Place, node: Node, incumbent: Incumbent, bench: Bench) -> None:
-    polish(space, place, node.low, node.high, node.guess, incumbent, bench)
-
-
-def _walked(space: Space, place: Place, node: Node, incumbent: Incumbent, bench: Bench) -> None:
-    walk(space, place, node.guess, incumbent, bench)
-
-
-def _chord_to_split(
-    space: Space, place: Place, node: Node, relaxed: Relaxed, solution: Solution, reach: float, bench: Bench
-) -> int:
-    bench.threshold[0] = 0.0
-    neuron = most_promising(space, place, node, relaxed, solution, reach, bench.axes)
-    neuron = neuron if neuron >= 0 else widest_chord(place, node)
-    return neuron if neuron >= 0 else STUCK
-
-
-def _interval_to_split(
-    space: Space, place: Place, node: Node, relaxed: Relaxed, solution: Solution, reach: float, bench: Bench
-) -> int:
-    radius = ball_radius(place, node, reach)
-    neuron, bench.threshold[0] = loosest_neuron(place, node.guess, node.middle, radius, node.low, node.high)
-    return neuron if neuron >= 0 else STUCK
-
-
-# Summed probabilities need a row that is a tangent, others may have curves for chords; both hold in a ball.
-linearised = by_mark(0, "pools", _bent, _linearised)
-# A better incumbent, from where the relaxation ended.
-improved = by_mark(1, "pools", _polished, _walked)
-# The neuron to branch on, with the threshold on the bench; STUCK if there is none.
-branch_of = by_mark(1, "pools", _chord_to_split, _interval_to_split)
+@inlined
+def improve(space: Space, place: Place, node: Node, incumbent: Incumbent, bench: Bench) -> None:
+    """A better incumbent, from where the relaxation ended."""
+    if place.role.size > 0:
+        walk(space, place, node.guess, incumbent, bench)
+    else:
+        polish(space, place, node.low, node.high, node.guess, incumbent, bench)
 
 
 @inlined
+def branch_of(
+    space: Space, place: Place, node: Node, relaxed: Relaxed, solution: Solution, reach: float, bench: Bench
+) -> int:
+    """The neuron to branch on, with the threshold on the bench; STUCK if there is none."""
+    bench.threshold[0] = 0.0
+    if place.role.size > 0:
+        radius = ball_radius(place, node, reach)
+        neuron, bench.threshold[0] = loosest_neuron(place, node.guess, node.middle, radius, node.low, node.high)
+    else:
+        neuron = most_promising(space, place, node, relaxed, solution, reach, bench.axes)
+        neuron = neuron if neuron >= 0 else widest_chord(place, node)
+    return neuron if neuron >= 0 else STUCK
+
+
+@apart(borrowing)
 def explore(
     space: Space, place: Place, node: Node, aim: Aim, incumbent: Incumbent, tape: Tape, units: Units, bench: Bench
 ) -> int:
@@ -146,7 +138,7 @@ def explore(
     relaxed, solution, low, high = bench.relaxed, bench.solution, node.low, node.high
     copy(node.floor, relaxed.floor)
     copy(node.ceiling, relaxed.ceiling)
-    chorded, pooled, rho, near = True, place.pools.value, node.bound[RHO], 0.0
+    chorded, pooled, rho, near = True, place.role.size > 0, node.bound[RHO], 0.0
     bent, early = rho > 0.0, tape.used[NODES] <= ROOTS
     compares = bent and not early and tape.depth[tape.used[NODES] - 1] % LEVELS == 0
     if compares:
@@ -160,11 +152,12 @@ def explore(
         chords(low, high, relaxed)
         linearised(place, node, reach, low, high, relaxed)
         nearest(space, place, relaxed, node.guess, reach, ROUGH, bench, solution)
-        away = solution.numbers[DISTANCE] > 0.0
-        if not away:
+        if not solution.numbers[DISTANCE] > 0.0:
             lowest(space, place, relaxed, reach, bench, solution)
             if place.curve.size > 0:
                 lower_still(space, place, relaxed, node.guess, reach, bench, solution)
+        if relaxed.cost[1] > 0.0:
+            sharpen(place, low, high, relaxed, solution)
         write_cut(tape, place, relaxed, solution, reach, units)
         gain = solution.numbers[DISTANCE] - node.bound[0]
         node.bound[0] = max(node.bound[0], solution.numbers[DISTANCE])
@@ -176,18 +169,21 @@ def explore(
             node.bound[RHO] = 0.0
         elif relaxed.cost[1] > 0.0:
             bend_again(place, node, ball_radius(place, node, reach) ** 2, relaxed, solution)
-        if away and (pooled or place.curve.size > 0):
+        if solution.numbers[DISTANCE] > 0.0 and (pooled or place.curve.size > 0):
             recenter(space, place, node, solution, bench.axes)
         if node.bound[0] >= reach or capped(space, place, solution, reach, bench.axes, low, high):
             return CLOSED
         if aim.polishes and (turn == 0 or not chorded) and (not pooled or is_early(tape)):
-            improved(space, place, node, incumbent, bench)
+            improve(space, place, node, incumbent, bench)
         missing = reach_of(aim, incumbent) - node.bound[0]
         if missing <= 0.0:
             return CLOSED
         before, chorded = chorded, pooled or has_chord(place, low, high)
         if not chorded and not before:
             return STUCK
+        if not chorded:
+            # Where nothing may switch curves have nothing to gain, and cost something.
+            node.bound[RHO] = 0.0
         least = ROOT_TURNS if bent and early else LEAST_TURNS if pooled or bent else NONE
         worth = WORTHWHILE_BENT if node.bound[RHO] > 0.0 else WORTHWHILE
         if chorded and (turn >= ROUNDS or (gain < worth * missing and turn >= least)):
@@ -195,7 +191,7 @@ def explore(
     return branch_of(space, place, node, relaxed, solution, reach, bench)
 
 
-@borrowing
+@apart(borrowing)
 def lower_still(
     space: Space, place: Place, relaxed: Relaxed, guess: Array, reach: float, bench: Bench, solution: Solution
 ) -> None:

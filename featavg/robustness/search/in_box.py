@@ -9,6 +9,8 @@ from __future__ import annotations
 import numpy as np
 
 from featavg.arrays import Array
+from featavg.robustness.proof.apart import apart
+from featavg.robustness.proof.arithmetic import clear
 from featavg.robustness.proof.compiled import NONE, borrowing
 from featavg.robustness.search.ascent import ascend
 from featavg.robustness.search.halfspaces import least_radius, most_taken
@@ -28,7 +30,7 @@ LOOSE = 4.0
 SAME = 1e-8
 
 
-@borrowing
+@apart(borrowing)
 def nearest_in_box(
     space: Space,
     place: Place,
@@ -43,9 +45,9 @@ def nearest_in_box(
     """Solve until no piece is violated, or the distance passes `reach`, or is exact to a share of what is missing."""
     z = solution.z
     copy(place.start, z)
-    solution.numbers[:] = 0.0
-    solution.delta[:] = 0.0
-    axes.center[:] = 0.0
+    clear(solution.numbers)
+    clear(solution.delta)
+    clear(axes.center)
     solution.step[0] = axes.level[0] = 0.0
     count, price, length, before = NONE, 0.0, 0.0, -np.inf
     for _ in range(MOST_STEPS):
@@ -128,13 +130,13 @@ def candidate(
     space: Space, place: Place, relaxed: Relaxed, pattern: Array, z: Array, length: float, pieces: Pieces, slot: int
 ) -> float:
     """Write a violated piece into a slot: a sign, which is cheap, or else a row; return by how much, 0 if none is."""
-    pieces.mix[slot] = 0.0
+    clear(pieces.mix[slot])
     theta, normal = pieces.theta[slot], pieces.normal[slot]
     neuron, side = violated_side(relaxed, z, space.norms, length)
     if neuron >= 0:
         edge = relaxed.ceiling[neuron] if side > 0.0 else relaxed.floor[neuron]
         pieces.value[slot], pieces.weight[slot] = side * (place.start[neuron] - edge), space.norms[neuron]
-        theta[:] = 0.0
+        clear(theta)
         theta[neuron] = side
         for i in range(normal.size):
             normal[i] = side * space.weights[neuron, i]
@@ -147,7 +149,7 @@ def candidate(
     pieces.weight[slot] = 0.0
     for j in range(space.norms.size):
         pieces.weight[slot] += abs(theta[j]) * space.norms[j]
-    normal[:] = 0.0
+    clear(normal)
     weigh(theta, space.weights, normal)
     return excess
 
@@ -196,5 +198,5 @@ def contradict_box(place: Place, pieces: Pieces, count: int, reach: float, axes:
 @borrowing
 def combined(space: Space, theta: Array, axes: Axes) -> None:
     """h = Wᵀθ."""
-    axes.normal[:] = 0.0
+    clear(axes.normal)
     weigh(theta, space.weights, axes.normal)

@@ -12,6 +12,8 @@ from __future__ import annotations
 import numpy as np
 
 from featavg.arrays import Array
+from featavg.robustness.proof.apart import apart
+from featavg.robustness.proof.arithmetic import clear
 from featavg.robustness.proof.compiled import NONE, NOWHERE, borrowing
 from featavg.robustness.search.places import BETA, DISTANCE, LENGTH, Pieces, Place, Relaxed, Solution, Space
 from featavg.robustness.search.products import add_multiple, copy, dot, inner_product, look, look_at_neuron
@@ -24,7 +26,7 @@ INDEPENDENT = 1e-14
 ROUNDING = 1e-15
 
 
-@borrowing
+@apart(borrowing)
 def least_distance(
     space: Space,
     place: Place,
@@ -41,7 +43,7 @@ def least_distance(
     """
     z = solution.z
     copy(place.start, z)
-    solution.numbers[:] = 0.0
+    clear(solution.numbers)
     count = NONE
     for _ in range(MOST_STEPS):
         slot = pieces.order[count]
@@ -63,7 +65,10 @@ def least_distance(
         count, before = following, solution.numbers[DISTANCE]
         measure(pieces, count, solution)
         now = solution.numbers[DISTANCE]
-        if now >= reach or (relaxed.cost[1] > 0.0 and now - before < share * (reach - now)):
+        if now >= reach:
+            break
+        # Signs alone gain little, but they come first.
+        if relaxed.cost[1] > 0.0 and pieces.mix[slot, 0] > 0.0 and now - before < share * (reach - now):
             break
     total(pieces, count, solution)
 
@@ -90,7 +95,7 @@ def candidate(
     slot: int,
 ) -> float:
     """Write a violated piece into a slot: a sign, which is cheap, or else a row; return by how much, 0 if none is."""
-    pieces.mix[slot] = 0.0
+    clear(pieces.mix[slot])
     neuron, side = violated_side(relaxed, z, space.norms, length)
     if neuron >= 0:
         edge = relaxed.ceiling[neuron] if side > 0.0 else relaxed.floor[neuron]
@@ -211,8 +216,8 @@ def measure(pieces: Pieces, count: int, solution: Solution) -> None:
 @borrowing
 def total(pieces: Pieces, count: int, solution: Solution) -> None:
     """θ and mix of the cut."""
-    solution.theta[:] = 0.0
-    solution.mix[:] = 0.0
+    clear(solution.theta)
+    clear(solution.mix)
     for i in range(count):
         add_multiple(pieces.multiplier[i], pieces.theta[pieces.order[i]], solution.theta)
         add_multiple(pieces.multiplier[i], pieces.mix[pieces.order[i]], solution.mix)

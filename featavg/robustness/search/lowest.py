@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from featavg.robustness.proof.apart import apart
+from featavg.robustness.proof.arithmetic import clear
 from featavg.robustness.proof.compiled import borrowing
 from featavg.robustness.search.places import BETA, DISTANCE, LENGTH, Pieces, Place, Relaxed, Solution, Space
 from featavg.robustness.search.products import copy, dot, inner_product, look
@@ -15,7 +17,7 @@ from featavg.robustness.search.relaxation import write_piece
 TRIES = 4
 
 
-@borrowing
+@apart(borrowing)
 def lowest_piece(
     space: Space, place: Place, relaxed: Relaxed, reach: float, pieces: Pieces, solution: Solution
 ) -> None:
@@ -37,7 +39,7 @@ def lowest_piece(
         if beta - reach * length > most:
             most = beta - reach * length
             copy(theta, solution.theta)
-            solution.mix[:] = 0.0
+            clear(solution.mix)
             solution.mix[row] = 1.0
             solution.numbers[BETA], solution.numbers[LENGTH], solution.numbers[DISTANCE] = beta, length, beta / length
             for j in range(z.size):

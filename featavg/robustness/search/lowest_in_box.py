@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from featavg.robustness.proof.apart import apart
+from featavg.robustness.proof.arithmetic import clear
 from featavg.robustness.proof.compiled import borrowing
 from featavg.robustness.proof.support import clipping
 from featavg.robustness.search.halfspaces import least_radius
@@ -14,7 +16,7 @@ from featavg.robustness.search.products import copy, dot
 from featavg.robustness.search.relaxation import write_piece
 
 
-@borrowing
+@apart(borrowing)
 def lowest_in_box(
     space: Space, place: Place, relaxed: Relaxed, reach: float, pieces: Pieces, axes: Axes, solution: Solution
 ) -> None:
@@ -38,7 +40,7 @@ def lowest_in_box(
         if least > most:
             most = least
             copy(theta, solution.theta)
-            solution.mix[:] = 0.0
+            clear(solution.mix)
             solution.mix[row] = 1.0
             keep(space, place, beta, step, axes, solution)
         for j in range(z.size):

@@ -8,7 +8,7 @@ import numpy as np
 
 from featavg.arrays import Array, Ints
 from featavg.robustness.proof.format import Problem
-from featavg.robustness.proof.regions import rivals, rows
+from featavg.robustness.proof.regions import pairs_of, rows
 
 
 class Pairs(NamedTuple):
@@ -31,21 +31,15 @@ def power_of_two(sizes: Array) -> Array:
     return np.ldexp(1.0, np.where((sizes > 0) & np.isfinite(sizes), -exponents, 0))
 
 
-def pairs_of(problem: Problem, outputs: Array) -> tuple[Pairs, Ints]:
+def table_of(problem: Problem, outputs: Array) -> tuple[Pairs, Ints]:
     """All pairs of the problem's labels, and where those of each point are; `outputs` are those of scaled neurons.
 
     Points with a target have that one rival, so they count as points of a label of their own.
     """
-    decision, constants = problem.decision, problem.neurons.constants
-    target = np.full_like(problem.labels, -1) if problem.target is None else problem.target
-    kinds, kind = np.unique(np.stack([problem.labels, target], axis=1), axis=0, return_inverse=True)
-    numbers = [
-        rivals(decision, label, len(outputs)) if only < 0 else np.array([only]) for label, only in kinds.tolist()
-    ]
+    decision, constants, asked = problem.decision, problem.neurons.constants, pairs_of(problem)
     combinations = [
-        rows(decision, label, int(rival), len(outputs))
-        for (label, _), each in zip(kinds.tolist(), numbers, strict=True)
-        for rival in each
+        rows(decision, label, rival, len(outputs))
+        for label, rival in zip(asked.label.tolist(), asked.rival.tolist(), strict=True)
     ]
     pooled = decision.kind == "probabilities"
     role = np.concatenate(combinations).ravel() if pooled else np.zeros(0, dtype=np.int64)
@@ -59,8 +53,8 @@ def pairs_of(problem: Problem, outputs: Array) -> tuple[Pairs, Ints]:
         constants=offsets * unit,
         row_unit=unit,
         first_row=np.cumsum([0] + [len(each) for each in combinations]),
-        rival=np.concatenate(numbers).astype(np.int64),
-        first_pair=np.cumsum([0] + [len(each) for each in numbers]),
+        rival=asked.rival,
+        first_pair=asked.first,
         role=role.astype(np.int64),
     )
-    return pairs, kind.astype(np.int64)
+    return pairs, asked.kind

@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from featavg.arrays import Array, Bools, Ints
-from featavg.robustness.proof.compiled import Mark
 from featavg.robustness.proof.format import Floats
 from featavg.robustness.proof.pools import Products
 
@@ -20,7 +19,7 @@ class Space(NamedTuple):
     norms: Array  # (neuron,)  ‖w_j‖, in the dual norm: of ℓ∞ it is Σ_i|w_ji|
     squares: Array  # (neuron,)  Σ_i w_ji²
     euclidean: bool  # ℓ2, or else ℓ∞
-    box: Mark  # absent for ℓ2 without a box
+    boxed: bool  # all but ℓ2 without a box
 
 
 class Place(NamedTuple):
@@ -37,8 +36,7 @@ class Place(NamedTuple):
     high: Floats  # (axis,)  >= 0
     euclidean: bool
     curve: Array  # (neuron,)  v, or empty without a curve
-    pools: Mark  # present for summed probabilities
-    # These are for them, else empty; then the one row is a tangent, written anew wherever it is needed.
+    # These are for summed probabilities, else empty; then the one row is a tangent, written anew wherever it is needed.
     outputs: Array  # (output, neuron)
     output_constants: Array  # (output,)
     role: Ints  # (output,)  1 for own ones, −1 for the rival's

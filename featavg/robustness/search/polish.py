@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from featavg.arrays import Array
+from featavg.robustness.proof.apart import apart
 from featavg.robustness.proof.compiled import borrowing, entry
 from featavg.robustness.search.norms import nearest
 from featavg.robustness.search.places import DISTANCE, LENGTH, Bench, Incumbent, Place, Space
@@ -17,7 +18,7 @@ MOST_PATTERNS = 20
 CLOSED = 1e-12
 
 
-@entry
+@apart(entry)
 def polish(space: Space, place: Place, low: Array, high: Array, z: Array, incumbent: Incumbent, bench: Bench) -> None:
     """Go to the nearest point of the convex part with the pattern at z, take the pattern there, while that helps."""
     guess, found = bench.guess, bench.polished

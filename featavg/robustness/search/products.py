@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from featavg.arrays import Array, Ints
+from featavg.robustness.proof.arithmetic import clear
 from featavg.robustness.proof.compiled import borrowing, entry
 from featavg.robustness.search.places import Pieces, Space
 
@@ -78,7 +79,7 @@ def look(space: Space, pieces: Pieces, slot: int) -> None:
         look_again(space, pieces, theta, image)
         return
     normal = pieces.normal[slot]
-    normal[:] = 0.0
+    clear(normal)
     weigh(theta, space.weights, normal)
     for j in range(image.size):
         image[j] = dot(space.weights[j], normal)
@@ -98,7 +99,7 @@ def look_again(space: Space, pieces: Pieces, theta: Array, image: Array) -> None
         weigh(change, space.gram, image)
         pieces.steps[0] += 1
     else:
-        image[:] = 0.0
+        clear(image)
         weigh(theta, space.gram, image)
         pieces.steps[0] = 0
     copy(theta, last_theta)
@@ -108,7 +109,7 @@ def look_again(space: Space, pieces: Pieces, theta: Array, image: Array) -> None
 @borrowing
 def look_at_neuron(space: Space, pieces: Pieces, slot: int, neuron: int, side: float) -> None:
     """The same for h = side·w_neuron."""
-    pieces.theta[slot] = 0.0
+    clear(pieces.theta[slot])
     pieces.theta[slot, neuron] = side
     image = pieces.image[slot]
     if space.gram.shape[0] > 0:

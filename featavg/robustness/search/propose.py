@@ -39,6 +39,7 @@ class Proposal:
     known: Bools  # (point,)  whether δ is one
     proofs: Proofs
     ended: list[str]  # (point,)  why the search ended early, empty if it did not
+    seconds: Array  # (point,)  CPU seconds that hard points took
     task: Task
 
     @property
@@ -54,10 +55,12 @@ def propose(
     start: Array | None = None,
     precise: bool = False,
     within: Array | None = None,
+    spent: Array | None = None,
 ) -> Proposal:
     """Search all points of a problem; with `within` (point,) only whether something that near is fooled.
 
-    `start` and `precise` as in `task_of`. An interruption by the keyboard ends the search with what is found so far.
+    `start` and `precise` as in `task_of`; `spent` (point,) are seconds of the budget that are gone. An interruption by
+    the keyboard ends the search with what is found so far.
     """
     ends = time.monotonic() + budget.wall
     task = task_of(problem, start, precise)
@@ -67,17 +70,21 @@ def propose(
     if within is not None:
         # A proof loses a little in the checker, and must still reach the radius.
         points.reach[:], points.enough[:] = within * (1.0 + 1e-9) / points.length, within * (1.0 - 1e-9) / points.length
-    parts: list[Proofs] = []
+    parts, seconds = list[Proofs](), np.zeros(len(problem.x))
     try:
         parts.append(close_easy(task, GAP, min(budget.nodes, FEW_NODES), ends, progress))
         for point in np.flatnonzero(points.state == CLOSED).tolist():
             ended[point] = ""
         for point in np.flatnonzero(points.state != CLOSED).tolist():
-            parts.append(close_hard(task, point, GAP, Clock(budget, ends), ended))
+            began = time.process_time()
+            clock = Clock(budget, ends, began - (0.0 if spent is None else float(spent[point])))
+            parts.append(close_hard(task, point, GAP, clock, ended))
+            seconds[point] = time.process_time() - began
             progress(int((points.state == CLOSED).sum()), len(ended))
     except KeyboardInterrupt:
         points.lower[points.state != CLOSED] = 0.0
-    return Proposal(points.lower * points.length, shifts(task), np.isfinite(points.radius), join(parts), ended, task)
+    known = np.isfinite(points.radius)
+    return Proposal(points.lower * points.length, shifts(task), known, join(parts), ended, seconds, task)
 
 
 def close_easy(task: Task, gap: float, nodes: int, ends: float, progress: Progress) -> Proofs:

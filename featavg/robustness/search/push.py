@@ -2,68 +2,56 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
-from featavg.arrays import Array, Bools, Ints
+from featavg.arrays import Array, Bools
 from featavg.robustness.proof import Problem, witness_distance
+from featavg.robustness.proof.format import part
 
 # A push of one more part in so many is the last one tried.
 FARTHEST = 1e-6
-# Up to this share a push goes on until the model's own arithmetic agrees that the point is fooled.
-AGREEABLE = 1e-7
-# The first push exceeds rounding by this factor, so that ordinary arithmetic suffices to show where it leads.
-AMPLE = 2.0**12
-# Coordinates handled at a time: what fits into a cache.
-MOST_COORDINATES = 2**18
+# The first push exceeds rounding by this factor, unless that is more than this share: ordinary arithmetic suffices then
+# to show where it leads.
+AMPLE, MODEST = 2.0**12, 1e-7
 
 
-def push(
-    problem: Problem, delta: Array, known: Bools, agrees: Callable[[Array], Bools] | None = None
-) -> tuple[Array, Array]:
-    """Witnesses (point, axis), NaN where there is none, and their distances: x + δ(1 + η), η growing until it shows.
-
-    η begins beyond the rounding of x + δ. `agrees` tells which points the model itself misclassifies.
-    """
-    witness, distance = np.full(problem.x.shape, np.nan), np.full(len(problem.x), np.inf)
+def push(problem: Problem, delta: Array, known: Bools) -> tuple[Array, Array]:
+    """Witnesses (point, axis), NaN where there is none, and their distances: x + δ(1 + η), η growing until it shows."""
     eta, left = first_push(problem.x, delta), np.flatnonzero(known)
-    while len(left):
-        size = max(1, MOST_COORDINATES // max(problem.x.shape[1], 1))
-        for first in range(0, len(left), size):
-            few = left[first : first + size]
-            points, shown = pushed(problem, delta, eta, few)
-            found = np.isfinite(shown)
-            witness[few[found]], distance[few[found]] = points[found], shown[found]
-        again = np.isinf(distance[left])
-        if agrees is not None:
-            again |= ~agrees(_complete(witness, problem.x))[left] & (eta[left] < AGREEABLE)
-        left = left[again & (eta[left] < FARTHEST)]
+    witness = pushed(problem, delta, eta)
+    witness[~known] = np.nan
+    distance = witness_distance(problem, witness)
+    while True:
+        left = left[np.isinf(distance[left]) & (eta[left] < FARTHEST)]
+        if not len(left):
+            break
         eta[left] = np.minimum(8.0 * eta[left], FARTHEST)
+        few = part(problem, left)
+        witness[left] = pushed(few, delta[left], eta[left])
+        distance[left] = witness_distance(few, witness[left])
+    witness[np.isinf(distance)] = np.nan
     return witness, distance
 
 
 def first_push(x: Array, delta: Array) -> Array:
-    """η of the first try: AMPLE times the rounding of x + δ, or 1e-7 if that is less, but never below the rounding."""
+    """η of the first try: AMPLE times the rounding of x + δ, or MODEST if that is less; never below the rounding."""
     # The largest coordinate stands for the norm, whose squares may overflow.
-    size, places = np.abs(delta).max(axis=1, initial=0.0), np.abs(x).max(axis=1, initial=0.0)
+    size, places = largest(delta), largest(x)
     rounding = 2.0**-53 * (1.0 + places / np.where(size > FARTHEST * places, size, FARTHEST * places + 1e-300))
-    eta = np.maximum(rounding, np.minimum(AMPLE * rounding, AGREEABLE))
+    eta = np.maximum(rounding, np.minimum(AMPLE * rounding, MODEST))
     # A point that is fooled where it is has no direction to be pushed in.
     return np.where(size > 0, np.minimum(eta, FARTHEST), FARTHEST)
 
 
-def pushed(problem: Problem, delta: Array, eta: Array, few: Ints) -> tuple[Array, Array]:
-    """The pushed points of a few, and their distances where they are certainly fooled, else ∞."""
-    x = problem.x[few]
-    points = x + delta[few] * (1.0 + eta[few, None])
+def largest(rows: Array) -> Array:
+    """The largest |entry| of every row."""
+    return np.maximum(rows.max(axis=1, initial=0.0), -rows.min(axis=1, initial=0.0))
+
+
+def pushed(problem: Problem, delta: Array, eta: Array) -> Array:
+    """x + δ(1 + η), in the box."""
+    points = delta * (1.0 + eta[:, None])
+    points += problem.x
     if problem.low is not None and problem.high is not None:
-        points = np.clip(points, problem.low, problem.high)
-    target = None if problem.target is None else problem.target[few]
-    return points, witness_distance(problem._replace(x=x, labels=problem.labels[few], target=target), points)
-
-
-def _complete(witness: Array, x: Array) -> Array:
-    """Witnesses, and the points themselves where there is none."""
-    missing: Bools = np.any(np.isnan(witness[:, :1]), axis=1)
-    return np.where(missing[:, None], x, witness) if missing.any() else witness
+        np.clip(points, problem.low, problem.high, out=points)
+    return points

@@ -42,7 +42,8 @@ def fixed_pattern(z: Array, low: Array, high: Array, relaxed: Relaxed) -> None:
 def tangent(relaxed: Relaxed, j: int, a: float, at: float) -> tuple[float, float]:
     """Slope and constant of the envelope's tangent at a pre-activation, or at the end of the interval next to it."""
     at = min(max(at, relaxed.least[j]), relaxed.most[j])
-    if relaxed.left[j] < at < relaxed.right[j]:
+    # A contact at the end of the interval may be none: there only the bridge is below the curve on the other side.
+    if relaxed.left[j] <= at <= relaxed.right[j]:
         return a * relaxed.slope[j], a * relaxed.lift[j]
     q, middle = relaxed.bend[j], relaxed.middle[j]
     slope = 2.0 * q * (at - middle)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from featavg.robustness.proof.apart import apart
 from featavg.robustness.proof.compiled import borrowing
+from featavg.robustness.search.curves import least_value
 from featavg.robustness.search.places import BETA, DISTANCE, LENGTH, Node, Place, Relaxed, Solution, Space
 
 
-@borrowing
+@apart(borrowing)
 def best_branch(space: Space, place: Place, node: Node, relaxed: Relaxed, solution: Solution, reach: float) -> int:
     """The neuron with the largest product of the gains of both children, −1 if no chord is left.
 
@@ -27,7 +29,7 @@ def best_branch(space: Space, place: Place, node: Node, relaxed: Relaxed, soluti
         if below == 0.0:
             continue
         q, middle, theta, slope = solution.mix[0] * relaxed.bend[j], relaxed.middle[j], solution.theta[j], below + above
-        paid = below * relaxed.lift[j] if q == 0.0 else least_curve(slope, theta, q, middle, node.low[j], node.high[j])
+        paid = below * relaxed.lift[j] if q == 0.0 else least_value(slope, theta, q, middle, node.low[j], node.high[j])
         free = solution.numbers[BETA] - paid
         base = free + q * middle * middle
         change = ideal_change(space, place, solution, reach, base, j)
@@ -43,14 +45,6 @@ def best_branch(space: Space, place: Place, node: Node, relaxed: Relaxed, soluti
         if score > most:
             chosen, most = j, score
     return chosen
-
-
-@borrowing
-def least_curve(slope: float, theta: float, q: float, middle: float, low: float, high: float) -> float:
-    """The least of a ReLU(z) − θz + q(z − m)² over [low, high], low < 0 < high."""
-    off = min(max(middle + 0.5 * theta / q, low), 0.0)
-    on = min(max(middle + 0.5 * (theta - slope) / q, 0.0), high)
-    return min(q * (off - middle) ** 2 - theta * off, q * (on - middle) ** 2 + (slope - theta) * on)
 
 
 @borrowing

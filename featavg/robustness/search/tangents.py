@@ -13,22 +13,26 @@ from __future__ import annotations
 import numpy as np
 
 from featavg.arrays import Array
+from featavg.robustness.proof.apart import apart
+from featavg.robustness.proof.arithmetic import clear
 from featavg.robustness.proof.compiled import borrowing, inner
 from featavg.robustness.proof.pools import Average, Ball, Rows, Spreads, excess, spreads_of
 from featavg.robustness.search.places import Place
+from featavg.robustness.search.products import dot, largest
 
 # An interval narrower than this share of its ends is not split again.
 NARROW = 1e-9
 
 
-@inner
+@apart(inner)
 def linearise(place: Place, z: Array, middle: Array, radius: float, low: Array, high: Array) -> None:
     """Write the row, its constant and `mix` = (p, q) at z, which hold in the ball around `middle` and the intervals."""
     entropy, row = shares(place, z), place.rows[0]
     average = rival_average(place)
     rows, ball = rows_of(place), Ball(middle, place.nothing[0], radius)
     constant = entropy - average.constant - excess(rows, average, ball, place.products, low, high)
-    row[:] = -average.slope
+    for j in range(z.size):
+        row[j] = -average.slope[j]
     for o in range(place.role.size):
         if place.role[o] > 0:
             constant += place.mix[o] * place.output_constants[o]
@@ -45,14 +49,14 @@ def linearise(place: Place, z: Array, middle: Array, radius: float, low: Array, 
 @inner
 def rows_of(place: Place) -> Rows:
     """The outputs as the bound wants them, without doubts."""
-    return Rows(place.outputs, place.nothing, place.output_constants, place.nothing[:, 0], place.role)
+    return Rows(place.outputs, place.nothing, place.output_constants, np.zeros(place.role.size), place.role)
 
 
 @inner
 def rival_average(place: Place) -> Average:
     """q·f."""
     slope, constant = place.average, 0.0
-    slope[:] = 0.0
+    clear(slope)
     for o in range(place.role.size):
         if place.role[o] < 0:
             constant += place.mix[o] * place.output_constants[o]
@@ -90,7 +94,7 @@ def output(place: Place, o: int, z: Array) -> float:
     return value
 
 
-@inner
+@apart(inner)
 def margin(place: Place, z: Array) -> float:
     """logsumexp_own f − logsumexp_rival f at z; the derivative by the outputs goes to `mix`."""
     highest = np.array([-np.inf, -np.inf])
@@ -113,7 +117,7 @@ def margin(place: Place, z: Array) -> float:
     return highest[0] + np.log(total[0]) - highest[1] - np.log(total[1])
 
 
-@inner
+@apart(inner)
 def loosest_neuron(place: Place, z: Array, middle: Array, radius: float, low: Array, high: Array) -> tuple[int, float]:
     """The neuron that most of the relaxation's slack is due to, and the threshold to branch at; −1 for none.
 
@@ -126,7 +130,7 @@ def loosest_neuron(place: Place, z: Array, middle: Array, radius: float, low: Ar
     growth = growths(place, spreads, radius)
     chosen, most, threshold, r = -1, 0.0, 0.0, -1
     slack = place.slack
-    slack[:] = 0.0
+    clear(slack)
     for o in range(place.role.size):
         if place.role[o] < 0:
             r += 1
@@ -152,14 +156,16 @@ def loosest_neuron(place: Place, z: Array, middle: Array, radius: float, low: Ar
 def growths(place: Place, spreads: Spreads, radius: float) -> Array:
     """By how much each of the rival's exponentials can grow in the ball, as shares of their sum at the center."""
     inner = np.dot(spreads.tilt, place.products.gram)
-    growth, top, whole = np.zeros(spreads.level.size), np.max(spreads.level), 0.0
+    growth, top, whole = np.zeros(spreads.level.size), largest(spreads.level), 0.0
     for r in range(growth.size):
-        length = np.sqrt(max(np.dot(inner[r], spreads.tilt[r]), 0.0))
+        length = np.sqrt(max(dot(inner[r], spreads.tilt[r]), 0.0))
         farthest = min(length * radius, spreads.ceiling[r] - spreads.level[r], 100.0)
         mass = np.exp(spreads.level[r] - top)
         growth[r] = mass * (np.exp(farthest) - 1.0)
         whole += mass
-    return growth / whole
+    for r in range(growth.size):
+        growth[r] /= whole
+    return growth
 
 
 @borrowing

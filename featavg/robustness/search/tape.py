@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from featavg.arrays import Array, Ints
+from featavg.robustness.proof.apart import apart
 from featavg.robustness.proof.compiled import borrowing, entry
 from featavg.robustness.proof.format import Proofs
 from featavg.robustness.search.places import Place, Relaxed, Solution
@@ -124,7 +125,7 @@ def write_node(tape: Tape, depth: int, neuron: int, side: int, threshold: float)
     tape.used[NODES] = tape.first_node[tape.used[TREES]] = node + 1
 
 
-@borrowing
+@apart(borrowing)
 def write_cut(tape: Tape, place: Place, relaxed: Relaxed, solution: Solution, reach: float, units: Units) -> None:
     """Add a cut to the last node, scaled so that the largest λ is 1.
 

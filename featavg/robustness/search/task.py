@@ -7,12 +7,11 @@ from typing import NamedTuple
 import numpy as np
 
 from featavg.arrays import Array, Ints
-from featavg.robustness.proof.compiled import mark
 from featavg.robustness.proof.format import Problem
 from featavg.robustness.proof.pools import Products
 from featavg.robustness.search.batch import Desk, Points
 from featavg.robustness.search.branch import stack_for
-from featavg.robustness.search.pairs import Pairs, pairs_of, power_of_two
+from featavg.robustness.search.pairs import Pairs, power_of_two, table_of
 from featavg.robustness.search.places import Space, bench_for, no_incumbent
 
 # Inner products are taken in the space of the inputs if it has few axes: so many, or this share of the neurons.
@@ -39,8 +38,8 @@ def task_of(problem: Problem, start: Array | None = None, precise: bool = False)
     neurons = problem.neurons
     unit = power_of_two(np.abs(neurons.weights).max(axis=1, initial=0.0))
     weights = np.ascontiguousarray(neurons.weights * unit[:, None], dtype=np.float64)
-    pairs, label = pairs_of(problem, neurons.outputs / unit)
-    z = problem.x @ weights.T + neurons.biases * unit
+    pairs, label = table_of(problem, neurons.outputs / unit)
+    z = (weights @ problem.x.T).T + neurons.biases * unit
     points = _points(z, label, pairs, problem)
     if start is not None:
         points.guess[:] = (start @ weights.T + neurons.biases * unit) / points.length[:, None]
@@ -54,12 +53,11 @@ def task_of(problem: Problem, start: Array | None = None, precise: bool = False)
         np.sqrt(squares) if euclidean else np.abs(weights).sum(axis=1),
         squares,
         euclidean,
-        mark(boxed),
+        boxed,
     )
     pooled = len(pairs.role) > 0
     rows = 1 if pooled else int(np.diff(pairs.first_row).max())
     desk = Desk(
-        pools=mark(pooled),
         bench=bench_for(count, axes if direct else 0, rows, boxed),
         stack=stack_for(FIRST_LEVELS, count),
         incumbent=no_incumbent(count, axes if boxed else 0),
@@ -119,8 +117,8 @@ def _points(start: Array, label: Ints, pairs: Pairs, problem: Problem) -> Points
 
 def shifts(task: Task) -> Array:
     """δ (point, axis) of the nearest fooled points known."""
-    points = task.points
-    return moved_by(task, points.theta, points.delta) * points.length[:, None]
+    points, length = task.points, task.points.length[:, None]
+    return moved_by(task, points.theta * length, points.delta * length)
 
 
 def moved_by(task: Task, theta: Array, delta: Array) -> Array:

@@ -10,8 +10,8 @@ from __future__ import annotations
 import numpy as np
 
 from featavg.arrays import Array, Ints
+from featavg.compilation import kernel
 from featavg.training.engines.base import Groups
-from featavg.training.engines.compiled import kernel
 from featavg.training.engines.team_step import SKIPPING, add_rows
 
 

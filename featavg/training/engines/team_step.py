@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from featavg.arrays import Array, Ints
-from featavg.training.engines.compiled import kernel
+from featavg.compilation import kernel
 
 # How many multiplications of a dense product take as long as one of rows of K that are skipped where a factor is zero:
 # 2 in cache, 2.6 beyond it (AMD EPYC, OpenBLAS).

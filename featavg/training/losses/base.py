@@ -53,7 +53,7 @@ class Loss(ABC):
 
     def targets(self, network: Network, data: Dataset) -> Ints:
         """The labels of `data` that this loss compares outputs with: (sample,)."""
-        return network.targets(data)
+        return network.readout.targets(data)
 
     @abstractmethod
     def check(self, outputs: int) -> None:

@@ -255,7 +255,7 @@ def unrounded() -> int:
         layer = Neurons(w[None], np.array([50.0]), np.ones((1, 1)), np.array([c]))
         problem = Problem(layer, rng.normal(size=(1, 3)), np.array([1]), Decision("sign", np.zeros(1, dtype=np.int64)))
         proofs = proofs_of([(0, 0, [Node(*ROOT, [Cut(np.inf, 1.0, [1.0])])])])
-        lower = Fraction(float(checker._proved(problem, proofs, None)[0]))
+        lower = Fraction(float(checker._proved(problem, proofs, None, 0.0)[0][0]))
         z = Fraction(50) + sum(
             Fraction(a) * Fraction(b) for a, b in zip(w.tolist(), problem.x[0].tolist(), strict=True)
         )

@@ -7,7 +7,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from featavg.arrays import Bools
 from featavg.errors import InputError
+from featavg.robustness import robust_radius
 from featavg.robustness.proof import Decision, Neurons, Problem, infinite
 from featavg.robustness.proof.certificates import Branch, Certificate, Leaf, half_spaces
 from featavg.robustness.proof.files import from_text, to_text
@@ -120,3 +122,18 @@ def test_small_networks_are_decided_in_rationals_where_floats_mislead() -> None:
     assert infinite(problem, certificates).tolist() == [True]
     tie = problem._replace(neurons=layer._replace(constants=np.zeros(1)))
     assert not infinite(tie, find_emptiness(tie, np.array([True]))).any()
+
+
+def test_certificates_that_only_the_second_search_finds_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[int] = []
+
+    def at_the_second_time(problem: Problem, wanted: Bools) -> list[Certificate]:
+        asked.append(1)
+        return find_emptiness(problem, wanted) if len(asked) > 1 else []
+
+    monkeypatch.setattr("featavg.robustness.search.answer.find_emptiness", at_the_second_time)
+    # Σ ReLU(±z) + 1 > 0 everywhere.
+    found = robust_radius(([[1.0, 2.0], [-1.0, -2.0]], [0.5, -0.5], [[1.0, 1.0]], [1.0]), [[0.3, -0.2]], [1])
+    assert len(asked) == 2
+    assert found.lower[0] == np.inf
+    assert found.verify().all()

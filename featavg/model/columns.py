@@ -1,16 +1,11 @@
-"""Columns of the points: their names, which a model remembers and checks, and a scale that becomes part of it."""
+"""Names of the columns of points, which a model remembers and checks."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
-
-from featavg.arrays import Array
 from featavg.errors import InputError
-from featavg.model import Layer, Network
 
 
 def names_of(x: Any) -> tuple[str, ...]:
@@ -39,35 +34,7 @@ def check_columns(known: Sequence[str], given: Sequence[str]) -> None:
     raise InputError(f"columns must come as in training ({told}), got column {given[place]!r} as {where}; reorder them")
 
 
-@dataclass(frozen=True)
-class Scale:
-    """z = (x − mean)/deviation, column by column; a constant column keeps its unit."""
-
-    mean: Array  # (axis,)
-    deviation: Array  # (axis,)
-
-    @classmethod
-    def of(cls, x: Array) -> Scale:
-        """That of the columns of x (sample, axis).
-
-        >>> Scale.of(np.array([[0.0, 5.0], [4.0, 5.0]])).deviation
-        array([2., 1.])
-        """
-        deviation = x.std(axis=0)
-        return cls(x.mean(axis=0), np.where(deviation > 0, deviation, 1.0))
-
-    def inside(self, x: Array) -> Array:
-        """z of points x."""
-        return (x - self.mean) / self.deviation
-
-    def raw(self, network: Network) -> Network:
-        """A network on z as one on x: W z + b = (W/deviation) x + b − W (mean/deviation)."""
-        first, *rest = network.layers
-        weights = first.weights / self.deviation
-        return replace(network, layers=(Layer(weights, first.biases - weights @ self.mean), *rest))
-
-    def scaled(self, network: Network) -> Network:
-        """A network on x as one on z."""
-        first, *rest = network.layers
-        layer = Layer(first.weights * self.deviation, first.biases + first.weights @ self.mean)
-        return replace(network, layers=(layer, *rest))
+def check_table(model: Any, x: Any) -> None:
+    """Refuse a table of pandas whose columns are not those that a model remembers, as scikit-learn's and ours do."""
+    known = getattr(model, "columns_", getattr(model, "feature_names_in_", ()))
+    check_columns([str(name) for name in known], names_of(x))
