@@ -133,17 +133,18 @@ def write_cut(tape: Tape, place: Place, relaxed: Relaxed, solution: Solution, re
     A curve is written without its center.
     """
     cut, theta_at, largest = tape.used[CUTS], tape.used[THETAS], 0.0
-    for i in range(solution.mix.size):
+    rows = place.constants.size  # the room of `solution` is for the rival with the most of them
+    for i in range(rows):
         largest = max(largest, solution.mix[i])
     for j in range(solution.theta.size if largest == 0.0 else 0):
         largest = max(largest, abs(solution.theta[j]))
     scale, whole = 1.0 / largest if largest > 0.0 else 0.0, 0.0
     mixes = tape.used[MIXES]
     if place.role.size == 0:
-        for i in range(solution.mix.size):
+        for i in range(rows):
             tape.mix[mixes + i] = solution.mix[i] * scale * (units.row[i] * units.scale)
             whole += solution.mix[i]
-        mixes += solution.mix.size
+        mixes += rows
     elif solution.mix[0] > 0.0:
         copy(place.mix, tape.mix[mixes : mixes + place.role.size])
         mixes += place.role.size
@@ -152,7 +153,7 @@ def write_cut(tape: Tape, place: Place, relaxed: Relaxed, solution: Solution, re
         bound = relaxed.floor[j] > -np.inf or relaxed.ceiling[j] < np.inf
         if not relaxed.convex[j] and not bound and relaxed.bend[j] == 0.0:
             value = 0.0
-            for i in range(solution.mix.size if relaxed.slope[j] == 1.0 else 0):
+            for i in range(rows if relaxed.slope[j] == 1.0 else 0):
                 value += solution.mix[i] * scale * place.rows[i, j]
         if value != 0.0:
             tape.theta_neuron[theta_at], tape.theta[theta_at] = j, value * (units.neuron[j] * units.scale)
