@@ -26,7 +26,7 @@ def problem(kind: Kind) -> Problem:
     labels = np.where(scores[:, 0] >= 0, 1, -1) if kind == "sign" else scores.argmax(axis=1)
     if grouped:
         masses = np.exp(scores)
-        inside = [masses[:, GROUPS == group] for group in (0, 1)]
+        inside = [masses[:, group == GROUPS] for group in (0, 1)]
         labels = np.argmax([m.max(axis=1) if kind == "maximum" else m.sum(axis=1) for m in inside], axis=0)
     return Problem(neurons, x, labels, Decision(kind, GROUPS if grouped else np.zeros(outputs, dtype=np.int64)))
 
