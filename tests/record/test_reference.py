@@ -18,17 +18,11 @@ FEWER_SEEDS = {"cifar_robustness": 3, "cifar_widths": 3}
 # They were run from commits that did not become part of the history and are to be run again, some hours of one core;
 # strict, so that this list ends when they are.
 TO_BE_RUN_AGAIN = {
-    "campaign/fuzz.json",
-    "campaign/kills.json",
     "campaign/soundness.json",
-    "campaign/sweep_faults.json",
     "cifar_features.json",
     "cifar_widths.json",
-    "decoupling.json",
     "refine.json",
     "refine_images.json",
-    "theorem_setting.json",
-    "transfer.json",
 }
 LOST = pytest.mark.xfail(strict=True, reason="the commit of this record is lost; run it again")
 

@@ -185,7 +185,8 @@ def test_forty_neurons_on_a_line(seed):
     turns = np.flatnonzero(values[:-1] * values[1:] < 0)
     share = values[turns] / (values[turns] - values[turns + 1])
     zeros = ends[turns] + share * (ends[turns + 1] - ends[turns])
-    found = robust_radius(network, x, y)
+    # Time enough to compile what is not compiled yet.
+    found = robust_radius(network, x, y, budget=Budget(seconds=120.0))
     assert_allclose(found.upper, np.abs(x - zeros).min(axis=1, initial=np.inf), rtol=1e-6)
     assert set(found.status) == {"exact"}
     assert found.verify().all()

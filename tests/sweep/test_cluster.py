@@ -90,11 +90,12 @@ def test_killed_workers_of_a_scheduler_lose_nothing(tmp_path: Path) -> None:
 def test_a_scheduler_whose_workers_are_gone_is_told_and_waited_for(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
+    sentence = "the scheduler has had no worker for 3 seconds"
     with dask(tmp_path) as lonely, cluster(lonely.address, patience=3) as executor:
         assert executor.submit(abs, -1).result() == 1
-        assert caplog.messages == []
+        assert sentence not in caplog.text  # dask itself may say that a machine is slow
         lonely.end_workers()
         waiting = executor.submit(abs, -2)
-        until(lambda: "the scheduler has had no worker for 3 seconds" in caplog.text, "the sentence")
+        until(lambda: sentence in caplog.text, "the sentence")
         lonely.start_workers()
         assert waiting.result(timeout=60) == 2
