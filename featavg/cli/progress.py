@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from featavg.progress import Progress as Report
 
 
-PATIENCE = 2.0  # seconds without a word, outside a terminal
+PATIENCE, SLOWEST = 2.0, 60.0  # seconds without a word, outside a terminal: at first, and after many words
 
 
 def complain(sentence: str) -> None:
@@ -37,10 +37,19 @@ class _Shown:
     """What is on the screen while a block runs, and gone after it."""
 
     _progress: Progress
+    _told = -1.0  # when the last line was written to a log file
+    _patience = 0.0
 
     def __enter__(self) -> Self:
+        self._told, self._patience = time.monotonic(), PATIENCE
         self._progress.start()
         return self
+
+    def _line(self, said: str) -> None:
+        """In a log file, where bars are only noise, a line now and then: ever more seldom, so that it stays short."""
+        if self._progress.disable and time.monotonic() - self._told >= self._patience:
+            self._told, self._patience = time.monotonic(), min(1.5 * self._patience, SLOWEST)
+            complain(said)
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -55,7 +64,6 @@ class Bars(_Shown):
     def __init__(self, claims: int) -> None:
         columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.percentage:3.0f} %"))
         console = Console(stderr=True, highlight=False)
-        # In a log file moving bars are only noise; the lines of finished claims are written there too.
         self._progress = Progress(
             *columns, TimeElapsedColumn(), console=console, transient=True, disable=not console.is_terminal
         )
@@ -68,6 +76,7 @@ class Bars(_Shown):
 
         def move(share: float, what: str) -> None:
             description = f"{chapter.name}: {what}" if what else chapter.name
+            self._line(f"{100 * share:.0f} % of {description}")
             self._progress.update(task, completed=share, description=description)
 
         return move
@@ -93,8 +102,6 @@ class Working(_Shown):
         self._progress = Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
         self._task = self._progress.add_task(what, total=None)
 
-        self._told = time.monotonic()
-
     def say(self, what: str) -> None:
         """Name the stage."""
         self._line(what)
@@ -104,12 +111,6 @@ class Working(_Shown):
         """`share` of all is done, `what` comes next."""
         self._line(f"{100 * share:.0f} %: {what}")
         self._progress.update(self._task, description=what, completed=share, total=1.0)
-
-    def _line(self, said: str) -> None:
-        """In a log file a line per stage, if the last one is long ago."""
-        if self._progress.disable and time.monotonic() - self._told >= PATIENCE:
-            self._told = time.monotonic()
-            complain(said)
 
     def fetched(self, what: str, done: int, total: int | None) -> None:
         """`done` bytes of `total` have come."""

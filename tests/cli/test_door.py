@@ -162,17 +162,28 @@ def test_streams_and_pipes_are_refused_and_links_stay_links(tmp_path):
     assert "must end in .html" in report("/dev/stdout", subprocess.PIPE).stderr
 
 
-def test_outside_a_terminal_long_work_says_a_line_per_stage(
+def test_outside_a_terminal_long_work_says_a_line_now_and_then(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from featavg.cli import progress
 
+    now = iter([0.0, 1.0, 2.5, 2.5, 4.0, 7.0, 7.0])  # when it begins, then when it is asked and when a line was written
+    monkeypatch.setattr(progress.time, "monotonic", lambda: next(now))
     with progress.Working("reading") as working:
-        working.tell(0.1, "soon")  # not yet
-        monkeypatch.setattr(progress, "PATIENCE", 0.0)
-        working.tell(0.5, "training")
-        working.say("drawing")
-    assert capsys.readouterr().err.splitlines() == ["50 %: training", "drawing"]
+        for stage in ("soon", "training", "at once", "drawing"):
+            working.tell(0.5, stage)
+    assert capsys.readouterr().err.splitlines() == ["50 %: training", "50 %: drawing"]
+
+
+def test_outside_a_terminal_chapters_say_how_far_they_are(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from featavg.cli import progress
+
+    monkeypatch.setattr(progress, "PATIENCE", 0.0)
+    with progress.Bars(2) as bars:
+        bars.start(Registry()["averaging"])(0.25, "seed 3")
+    assert capsys.readouterr().err.splitlines() == ["25 % of averaging: seed 3"]
 
 
 def test_an_end_that_a_destructor_swallows_is_asked_for_again(monkeypatch: pytest.MonkeyPatch) -> None:
