@@ -33,8 +33,8 @@ def test_a_fit_says_what_it_tries_if_asked(capsys: pytest.CaptureFixture[str]) -
     assert last_lines(capsys) == []
     told = fa.SubclassClassifier((1, 2), max_steps=10, random_state=0).fit(data.x, data.y, verbose=True)
     lines = last_lines(capsys)
-    assert lines[0].startswith("0% 1 sub-classes per class, part 1 held out")
-    assert lines[-1] == f"100% {quiet.choice_.count} sub-classes per class"
+    assert lines[0].startswith("0% 1 sub-class per class, part 1 held out")
+    assert lines[-1] == f"100% {len(quiet.class_of_)} sub-classes in all"
     assert np.array_equal(told.predict(data.x), quiet.predict(data.x))
 
 
@@ -63,8 +63,8 @@ def test_refinement_says_which_choice_is_tried() -> None:
     data = fa.sample_clusters(clusters=4, dim=30, samples=100, seed=0, coordinates="ambient")
     what = told_by(lambda tell: fa.refine_points(data.x, data.y, n_subclasses=(1, 2), progress=tell))
     for split in (1, 2, 3):
-        for count in (1, 2):
-            assert f"split {split} of 3, {count} sub-classes per class, part 1 held out" in what
+        for count in ("1 sub-class", "2 sub-classes"):
+            assert f"split {split} of 3, {count} per class, part 1 held out" in what
         assert f"split {split} of 3, training on the labels as they are" in what
     assert what[-1] == "done"
 
@@ -72,5 +72,5 @@ def test_refinement_says_which_choice_is_tried() -> None:
 def test_a_diagnosis_says_which_choice_is_tried() -> None:
     data = fa.sample_clusters(clusters=4, dim=30, samples=100, seed=0, coordinates="ambient")
     what = told_by(lambda tell: fa.diagnose(fa.averaging_network(data), data.x, data.y, progress=tell))
-    assert "finer labels, split 1 of 3, 1 sub-classes per class, part 1 held out" in what
+    assert "finer labels, split 1 of 3, 1 sub-class per class, part 1 held out" in what
     assert any(one.startswith("coarse labels, split 3 of 3") for one in what)

@@ -7,6 +7,7 @@ from featavg.model.adapters import register_adapter as register_adapter
 from featavg.model.columns import check_columns as check_columns
 from featavg.model.columns import check_table as check_table
 from featavg.model.columns import names_of as names_of
+from featavg.model.files import existing as existing
 from featavg.model.files import load_network as load_network
 from featavg.model.files import read_about as read_about
 from featavg.model.files import save_network as save_network

@@ -21,6 +21,7 @@ from featavg.model.two_layer import BinaryNetwork, MulticlassNetwork
 from featavg.npz import read_npz
 
 VERSION = 2
+PICKLES = (".pkl", ".pickle", ".joblib", ".dill", ".sav")
 COORDINATES = ("ambient", "compact")
 
 
@@ -59,7 +60,7 @@ def save_network(network: Any, path: str | os.PathLike[str], about: Mapping[str,
 def load_network(path: str | os.PathLike[str]) -> Network:
     """Read a network that `save_network` wrote, an ONNX file of such a network, or a scikit-learn model of skops."""
     if Path(path).suffix in (".onnx", ".skops"):
-        return _foreign(_existing(Path(path)))
+        return _foreign(existing(Path(path)))
     arrays = _read(Path(path))
     try:
         return _unpacked(arrays) if "version" in arrays else _first_version(arrays)
@@ -167,21 +168,27 @@ def read_about(path: str | os.PathLike[str]) -> dict[str, Any]:
         return {}
     try:
         if Path(path).suffix == ".onnx":
-            return dict(json.loads(onnx.metadata(onnx.load(_existing(Path(path)))).get("about", "{}")))
+            return dict(json.loads(onnx.metadata(onnx.load(existing(Path(path)))).get("about", "{}")))
         arrays = _read(Path(path))
         return _from_bytes(arrays["about"]) if "about" in arrays else {}
     except (TypeError, ValueError) as error:
         raise InputError(f"{path} is damaged ({reason(error)}); copy it again") from None
 
 
-def _existing(path: Path) -> Path:
+def existing(path: Path) -> Path:
+    """The file itself, if it is there and no pickle."""
+    if path.suffix.lower() in PICKLES:
+        raise InputError(
+            f"{path.name} is a pickle, which can run any code when it is read, so it is refused; give the model "
+            "itself to featavg in Python, or write it with featavg.save_network"
+        )
     if not path.is_file():
-        raise InputError(f"no network file at {path}; check the path")
+        raise InputError(f"no model at {path}; check the path")
     return path
 
 
 def _read(path: Path) -> dict[str, Any]:
-    _existing(path)
+    existing(path)
     safetensors = _safetensors() if path.suffix == ".safetensors" else None
     try:
         return read_npz(path) if safetensors is None else dict(safetensors.load(path.read_bytes()))

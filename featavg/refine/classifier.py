@@ -111,7 +111,7 @@ class SubclassClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.subclasses_of_ = {
             name: np.flatnonzero(self.class_of_ == code) for code, name in enumerate(self.classes_.tolist())
         }
-        tell(1.0, f"{self.choice_.count} sub-classes per class")
+        tell(1.0, f"{len(self.class_of_)} sub-classes in all")
         return self
 
     def predict_proba(self, X: ArrayLike) -> Array:

@@ -20,6 +20,10 @@ from featavg.shown import frame, html_table, text_table
 
 EXACT = 1e-5  # relative distance of bounds below which a radius is called exact
 KEEP = 0.01  # of accuracy: the largest loss that is allowed by default
+OTHERS = (
+    "Where all classifiers stand beside each other, radii are upper bounds: by that search for the first two, by an "
+    "attack for the others."
+)
 Outcome = Literal["hardened", "weakened", "no sure difference", "costs accuracy", "no finer labels", "no radius"]
 
 
@@ -125,7 +129,7 @@ class Comparison:
         """What refinement did, how sure that is, and what to do."""
         before, after = self.accuracy
         change, (low, high) = self.accuracy_change
-        clean = f"clean accuracy goes from {before:.3f} to {after:.3f} ({_signed(low)} to {_signed(high)})"
+        clean = f"clean accuracy goes from {before:.3f} to {after:.3f} (by {_signed(low)} to {_signed(high)})"
         robust = f"{self._where} ℓ2 radius {number(self.median[0])} from {self.robust[0]:.3f} to {self.robust[1]:.3f}"
         match self.outcome:
             case "no finer labels":
@@ -137,8 +141,11 @@ class Comparison:
                     f"loss with keep_accuracy above {-change:.3f}."
                 )
             case "no radius":
-                return f"Radii have no ratio: the medians are {number(self.median[0])} and {number(self.median[1])}, " \
-                    f"where 0 means that half of the points are errors; {clean}."  # fmt: skip
+                return (
+                    f"Radii have no ratio: the medians are {number(self.median[0])} and {number(self.median[1])}, "
+                    f"where 0 means that half of the points are errors; {clean}. Check that the columns tell the "
+                    "classes apart."
+                )
             case "hardened":
                 return f"Refinement hardened it: the median radius is {self.factor_text}; {clean}, {robust}. Use it."
             case "weakened":
@@ -161,8 +168,13 @@ class Comparison:
             ("classifier", *self.kinds),
             (f"accuracy at {len(self.before.right)} held-out points", *map(number, self.accuracy)),
             (f"accuracy {self._where} ℓ2 radius {number(self.median[0])}", *map(number, self.robust)),
-            (f"median ℓ2 radius at {self.radii.shape[1]} of them", *map(number, self.median)),
+            (f"median ℓ2 radius at {self.radii.shape[1]} of them", *self._bounds()),
         ]
+
+    def _bounds(self) -> tuple[str, str]:
+        """The median radii, with the side on which the true ones lie."""
+        before, after = map(number, self.median)
+        return f"at most {before}", f"at {'least' if self.proved else 'most'} {after}"
 
     @property
     def _where(self) -> str:
@@ -170,10 +182,9 @@ class Comparison:
 
     @property
     def standings(self) -> tuple[Standing, ...]:
-        """Every classifier that was measured, with intervals; others are given their upper bounds, by an attack."""
-        sides = zip(self.kinds, (self.before, self.after), self.radii, strict=True)
-        own = [Standing.of(name, side, radii, self.seed) for name, side, radii in sides]
-        return (*own, *(Standing.of(name, side, side.upper, self.seed) for name, side in self.others))
+        """Every classifier that was measured, with intervals."""
+        sides = (*zip(self.kinds, (self.before, self.after), strict=True), *self.others)
+        return tuple(Standing.of(name, side, self.seed) for name, side in sides)
 
     def __repr__(self) -> str:
         return f"Comparison({self.kinds[0]} → {self.kinds[1]}: {self.outcome}, median radius {self.factor_text})"
@@ -211,8 +222,8 @@ class Comparison:
         return " ".join([
             f"Radii by {self.how}: {sure if self.proved else 'upper bounds'}. Errors have radius 0.",
             f"Held-out points took no part in the refinement; intervals are over points and {covered}.",
-            f"Sub-classes of each class: {', '.join(map(str, self.per_class))}.",
-            *(["Radii of the other classifiers are upper bounds, by an attack."] if self.others else []),
+            f"Sub-classes of each class{', at most' if splits > 1 else ''}: {', '.join(map(str, self.per_class))}.",
+            *([OTHERS] if self.others else []),
             *self.notes,
         ])  # fmt: skip
 
@@ -282,4 +293,4 @@ def write_page(result: Result, path: str | os.PathLike[str]) -> Path:
 
 
 def _signed(value: float) -> str:
-    return f"{value:+.3f}".replace("-", "−")
+    return f"{round(value, 3) + 0.0:+.3f}".replace("-", "−")

@@ -256,7 +256,10 @@ def widened(value: float, points: Sequence[float], splits: Sequence[float]) -> I
 
 @dataclass(frozen=True)
 class Standing:
-    """One classifier of a comparison: accuracy and median radius, each with its 95 % interval."""
+    """One classifier of a comparison: accuracy and median radius, each with its 95 % interval.
+
+    Radii are upper bounds for all of them: a proved radius beside an attacked one would make the proved one look worse.
+    """
 
     name: str
     accuracy: float
@@ -265,9 +268,9 @@ class Standing:
     radius_interval: Interval
 
     @classmethod
-    def of(cls, name: str, measured: Measured, radii: Array, seed: int) -> Standing:
-        """From what was measured; `radii` are the bounds that count."""
-        right, splits = measured.right, np.unique(measured.right_split)
+    def of(cls, name: str, measured: Measured, seed: int) -> Standing:
+        """From what was measured."""
+        right, radii, splits = measured.right, measured.upper, np.unique(measured.right_split)
         shares = [float(right[measured.right_split == s].mean()) for s in splits]
         middle, points = bootstrap_ratio(radii, np.ones(len(radii)), np.median, np.random.default_rng(seed))
         medians = [float(np.median(radii[measured.split == s])) for s in np.unique(measured.split)]
@@ -279,7 +282,7 @@ class Standing:
 
 def standings_table(found: Sequence[Standing]) -> list[tuple[str, ...]]:
     """All classifiers of a comparison in one table, with its head; empty without any."""
-    rows: list[tuple[str, ...]] = [("classifier", "accuracy", "median ℓ2 radius")] if found else []
+    rows: list[tuple[str, ...]] = [("classifier", "accuracy", "median ℓ2 radius, at most")] if found else []
     for one in found:
         values = ((one.accuracy, one.accuracy_interval), (one.radius, one.radius_interval))
         told = (f"{number(value)} ({number(low)} to {number(high)})" for value, (low, high) in values)

@@ -12,28 +12,23 @@ from numpy.typing import ArrayLike
 
 from featavg.analysis import IMPORTANT, Averages, averages
 from featavg.arrays import Array, Ints
-from featavg.data import Dataset, Names, split
+from featavg.data import Names, split
 from featavg.errors import InputError
 from featavg.intervals import bootstrap_ratio
 from featavg.progress import Progress, part, silent
-from featavg.refine.classifier import SubclassClassifier
 from featavg.refine.clusters import means
-from featavg.refine.comparison import KEEP, Comparison
-from featavg.refine.decision import BUDGET, Decision, measure, read_decision, two_layer_decision
-from featavg.refine.diagnosis import Diagnosis, Gain
-from featavg.refine.select import Selection
+from featavg.refine.comparison import KEEP
+from featavg.refine.decision import BUDGET, Decision, read_decision
+from featavg.refine.diagnosis import Diagnosis
+from featavg.refine.gain import Learned, measure_gain
 from featavg.refine.sublabels import Counts, discover_sublabels, numbered
 from featavg.threads import one_thread
 
 MEASURED = 100  # points whose radii are attacked and bracketed
-GAINED = 300  # held-out points of all splits at which three classifiers are attacked
-SPLITS = 3
 LEAST = 8
 RADII = 41  # at which flipped points are counted
 RANDOM_DIRECTIONS = 8
 ERRORS = 2.0  # standard errors by which accuracy must exceed chance
-
-Learned = tuple[Dataset, Any]  # points that a model was trained on, and their sub-labels or None
 
 
 def diagnose(
@@ -207,49 +202,6 @@ def _toward(centers: Array, class_of: Ints, classes: int) -> Array:
     others = (average.sum(axis=0) - average) / (classes - 1)
     away = average - others
     return np.asarray(away / np.maximum(np.linalg.norm(away, axis=1, keepdims=True), 1e-300))
-
-
-def measure_gain(
-    decision: Decision, sublabels: ArrayLike | None, learned: Learned | None, keep_accuracy: float, seed: int,
-    tell: Progress = silent,
-) -> Gain:  # fmt: skip
-    """Train again on coarse and on finer labels, three times, each time judged at another third of the points.
-
-    The number of sub-classes, the rate and the steps are chosen once, at the first time.
-    """
-    data = decision.data
-    sides: tuple[list[Decision], ...] = ([], [], [])
-    given = None if sublabels is None else np.asarray(sublabels, dtype=object)
-    models = [SubclassClassifier(1, random_state=seed), SubclassClassifier(random_state=seed)]
-    most = np.ones(len(data.labels.names), dtype=np.int64)
-    for turn, judge in enumerate(split(decision.codes, (1,) * SPLITS, seed)):
-        rest = np.setdiff1d(np.arange(len(data)), judge)
-        points, told = (data.take(rest), None if given is None else given[rest]) if learned is None else learned
-        judged = data.take(judge)
-        sides[0].append(decision.take(judge))
-        for side, (model, kind) in enumerate(zip(models, ("coarse", "finer"), strict=True)):
-            done = (2 * turn + side) / (2 * SPLITS)
-            trying = part(tell, done, done + 1 / (2 * SPLITS), f"{kind} labels, split {turn + 1} of {SPLITS}")
-            model.fit(points.x, points.y, sublabels=told if side else None, verbose=trying)
-            sides[side + 1].append(
-                two_layer_decision(model.network_, judged.x, judged.y, data.labels.names, model.class_of_)
-            )
-        most = np.maximum(most, np.bincount(models[1].class_of_))
-        models = [_as_chosen(model.choice_, seed + turn + 1) for model in models]
-    before, coarse, finer = (measure(side, GAINED) for side in sides)
-    per_class = tuple(most.tolist())
-    how = f"an attack on the decision that predict makes, in {decision.space}"
-    names = (decision.kind, "coarse labels", "finer labels")
-    over_model, over_coarse = (
-        Comparison((name, names[2]), how, per_class, side, finer, keep_accuracy, seed=seed)
-        for name, side in zip(names[:2], (before, coarse), strict=True)
-    )
-    rarest = int(np.bincount(points.labels.codes).min())
-    return Gain(over_model, over_coarse, len(points), rarest, learned is not None)
-
-
-def _as_chosen(choice: Selection, seed: int) -> SubclassClassifier:
-    return SubclassClassifier(choice.count, learning_rate=choice.rate, steps=choice.steps, random_state=seed)
 
 
 def _check(decision: Decision) -> None:

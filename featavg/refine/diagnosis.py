@@ -15,57 +15,20 @@ from featavg.analysis import Averages
 from featavg.arrays import Array, Ints
 from featavg.data import Dataset, Names
 from featavg.record import Result, number
-from featavg.refine.comparison import Comparison
+from featavg.refine.decision import INPUTS
+from featavg.refine.gain import ENOUGH, Gain
 from featavg.refine.results import AVERAGING, INTERVALS, diagnosis_result, plain, plotted, with_fragile_images
-from featavg.refine.select import WORTH
 from featavg.shown import frame, html_table
 
 if TYPE_CHECKING:
     from featavg.refine.diagnose import Flips
 
 LEVEL = 0.05  # of the p-value
-ENOUGH = 32  # points of the smallest class: five sub-classes of it can be tried, five points each, a fifth held out
+MANY = 12  # classes that are listed one by one
 Advice = Literal[
     "at chance", "no finer labels", "already refined", "train on finer labels", "costs accuracy", "too few points",
     "will not help", "unsure",
 ]  # fmt: skip
-
-
-@dataclass(frozen=True)
-class Gain:
-    """The decision trained again on finer labels, against the model and against the same training on coarse ones.
-
-    Both count: a stronger recipe alone is no gain from labels, and labels alone none for this model.
-    """
-
-    over_model: Comparison
-    over_coarse: Comparison
-    trained_on: int  # points of each training
-    rarest: int  # points among them of the smallest class
-    train_given: bool  # whether these were the user's training points, not some of those that are judged
-
-    @property
-    def raised(self) -> bool:
-        """Whether the radius is surely more than 5 % above that of both.
-
-        Coarse labels that pay accuracy for their radius need not be surpassed in it.
-        """
-        model, coarse = self.over_model.factor, self.over_coarse.factor
-        if model is None or coarse is None or not model[1][0] > WORTH:
-            return False
-        return coarse[1][0] > WORTH or (self.over_coarse.gains_accuracy and coarse[0] >= 1.0)
-
-    @property
-    def refuted(self) -> bool:
-        """Whether the radius is surely not more than 5 % above that of coarse labels, or that of the model.
-
-        Coarse labels that pay accuracy for their radius refute nothing, nor does the model if it may have learned from
-        more points. A class of a few points limits how many sub-classes can be tried: there nothing is refuted.
-        """
-        fair = [] if self.over_coarse.gains_accuracy else [self.over_coarse]
-        against = fair + ([self.over_model] if self.train_given else [])
-        small = any(one.factor is not None and one.factor[1][1] < WORTH for one in against)
-        return small and self.rarest >= ENOUGH
 
 
 @dataclass(frozen=True, repr=False)
@@ -158,7 +121,7 @@ class Diagnosis:
         return f"{self._wrong()} {self._advised()}"
 
     def _wrong(self) -> str:
-        found, counts = self.averages, number(float(self.per_class.mean()))
+        found, counts = self.averages, " to ".join(map(str, sorted({self.per_class.min(), self.per_class.max()})))
         if self.does_average is None and self.per_class.max() > 1:
             return "Half of the points are too few to show its sub-classes, so averaging could not be tested."
         if self.does_average is None:
@@ -181,9 +144,10 @@ class Diagnosis:
             return "No finer labels found: keep the labels as they are."
         model, coarse = self.gain.over_model, self.gain.over_coarse
         before, after = model.accuracy
+        where = "" if self.space == INPUTS else f" in {self.space}"
         radii = (
-            f"its median radius is {model.factor_text} against this model and {coarse.factor_text} against coarse "
-            "labels by the same training"
+            f"its median radius{where} is {model.factor_text} against this model and {coarse.factor_text} against "
+            "coarse labels by the same training"
         )
         accuracy = f"accuracy {after:.3f} against {before:.3f}"
         match self.advice:
@@ -216,23 +180,39 @@ class Diagnosis:
 
     def table(self) -> list[tuple[str, str]]:
         """Every number about the model as it is, with its name, as text."""
-        found, measured = self.averages, len(self.rows)
+        measured = len(self.rows)
         exact = self.exact_upper - self.exact_lower <= 1e-5 * self.exact_upper
         low, high = self.median_radius
         return [
             ("classifier", self.kind),
             (f"accuracy at all {self.points} points", number(self.accuracy)),
-            ("sub-classes of each class", f"{self.per_class.tolist()} {'given' if self.sublabels_given else 'found'}"),
-            ("averaging index (1 averages, 0 decoupled)", number(found.median_index)),
-            ("p-value, 2·median over rows", number(found.p_value)),
-            ("share of the weights in class averages", f"{found.share:.3f} ({found.chance_share:.3f} by chance)"),
+            (f"sub-classes of each class, {'given' if self.sublabels_given else 'found'}", self._counted()),
+            *self._averaging(),
             (f"median ℓ2 radius at {measured} points, in {self.space}",
              f"{number(low)} to {number(high)}, exact at {int(exact.sum())} of them"),
             ("their quartiles, upper bounds",
              ", ".join(number(float(np.quantile(self.exact_upper, share))) for share in (0.25, 0.5, 0.75))),
-            ("universal direction / attack, median radius there", number(self.flips.ratio)),
+            ("median ℓ2 radius of one common direction per class",
+             f"{number(self.flips.ratio)} times that of an attack"),
             ("most fragile of them", ", ".join(map(str, self.fragile[:10].tolist()))),
         ]  # fmt: skip
+
+    def _averaging(self) -> list[tuple[str, str]]:
+        """How the weights relate to the sub-classes, as text."""
+        found, index = self.averages, "averaging index (1 averages, 0 decoupled)"
+        if self.does_average is None:
+            return [(index, "not tested, no class shows two sub-classes")]
+        return [
+            (index, number(found.median_index)),
+            ("p-value, 2·median over rows", number(found.p_value)),
+            ("share of the weights in class averages", f"{found.share:.3f} ({found.chance_share:.3f} by chance)"),
+        ]
+
+    def _counted(self) -> str:
+        """The number of sub-classes by class, or from which to which where classes are many."""
+        if len(self.per_class) > MANY:
+            return f"{self.per_class.min()} to {self.per_class.max()}"
+        return ", ".join(f"{count} of {name}" for name, count in zip(self.classes, self.per_class, strict=True))
 
     def gain_table(self) -> list[tuple[str, str]]:
         """Every number about training again, at the held-out points of all splits; empty where nothing was tried."""
@@ -243,7 +223,7 @@ class Diagnosis:
         return [
             (f"accuracy at {held} held-out points: model, coarse, finer",
              ", ".join(map(number, (model.accuracy[0], *coarse.accuracy)))),
-            (f"median ℓ2 radius under attack at {measured} of them",
+            (f"median ℓ2 radius under attack at {measured} of them, in {self.space}",
              ", ".join(map(number, (model.median[0], *coarse.median)))),
             ("points of each training", str(self.gain.trained_on)),
             ("sub-classes of each class that it took", ", ".join(map(str, model.per_class))),

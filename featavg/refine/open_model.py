@@ -16,9 +16,9 @@ from numpy.typing import ArrayLike
 from featavg.arrays import Array
 from featavg.data import Dataset
 from featavg.errors import InputError
-from featavg.model import Network, as_network, load_network, read_about
+from featavg.model import Network, as_network, existing, load_network, read_about
 from featavg.refine.classifier import is_classifier, load_classifier
-from featavg.refine.decision import Decision, linear_decision, two_layer_decision
+from featavg.refine.decision import INPUTS, Decision, linear_decision, two_layer_decision
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -29,7 +29,6 @@ WEIGHTS = (".safetensors", ".pt", ".pth", ".bin")
 READOUT = "readout.class_of"
 WHOLE = "(the module itself)"
 TWO_LAYERS = ["Linear", "ReLU", "Linear"]
-PICKLES = (".pkl", ".pickle", ".joblib", ".dill", ".sav")
 
 
 def open_model(path: Path, architecture: str | None = None, shape: tuple[int, ...] | None = None) -> Any:
@@ -42,13 +41,7 @@ def open_model(path: Path, architecture: str | None = None, shape: tuple[int, ..
         shape: (height, width[, channel]) of the images it is to judge.
     """
     ending = path.suffix.lower()
-    if ending in PICKLES:
-        raise InputError(
-            f"{path.name} is a pickle, which can run any code when it is read, so it is refused; call "
-            "featavg.diagnose(model, x, y) in Python, or write the network with featavg.save_network"
-        )
-    if not path.is_file():
-        raise InputError(f"no model at {path}; check the path")
+    existing(path)
     if architecture is not None:
         return _module(path, architecture, shape)
     if ending in NETWORKS:
@@ -168,7 +161,7 @@ def _two_layers(module: Any) -> Network | None:
 
 def features_into(name: str) -> str:
     """How the space of the features that come into a layer is called."""
-    return "the inputs" if name == WHOLE else f"the features that come into {name!r}"
+    return INPUTS if name == WHOLE else f"the features that come into {name!r}"
 
 
 def _refined(module: Any, x: ArrayLike, y: ArrayLike) -> Decision:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from functools import partial
@@ -125,21 +125,9 @@ def refine_points(
     if model is not None and test is None:
         raise InputError("model= needs test=(X, y) that it was not trained on; pass them, or leave the model out")
     turns = _turns(points, labels, test, seed)
-    runs: list[Run] = []
     with one_thread():
-        fine = [None if given is None else given[learn] for learn, _ in turns]
-        train = partial(_run, points, labels, model, n_subclasses, scale, baselines)
-        names = [f"split {number + 1} of {SPLITS}" for number in range(SPLITS)]
-        # A function that tells cannot go to another process.
-        tellers = [
-            part(tell, 0.05 + 0.2 * number, 0.25 + 0.2 * number, name) if executor is None else silent
-            for number, name in enumerate(names)
-        ]
-        mapped = map if executor is None else executor.map
-        each = iter(mapped(train, turns, fine, range(seed, seed + SPLITS), tellers))
-        for number, name in enumerate(names):
-            tell(0.05 + 0.2 * number, f"{name}: finding sub-classes and training on them")
-            runs.append(next(each))
+        train = partial(_run, points, labels, model, given, n_subclasses, scale, baselines)
+        runs = _each(train, turns, seed, executor, tell)
         tell(0.65, "measuring")
         sides = ([run.sides[side] for run in runs] for side in (0, 1))
         before, after = (measure(side, MEASURED, BUDGET, executor) for side in sides)
@@ -168,12 +156,32 @@ class Run(NamedTuple):
     raw: tuple[Decision, Decision] | None  # before and after in the units of the points, where these are others
 
 
+def _each(
+    train: Callable[[Turn, int, Progress], Run], turns: list[Turn], seed: int, executor: Executor | None, tell: Progress
+) -> list[Run]:
+    """Train for every turn, one after the other or by the executor, and say which one is waited for."""
+    starts = [0.05 + 0.2 * number for number in range(SPLITS)]
+    names = [f"split {number + 1} of {SPLITS}" for number in range(SPLITS)]
+    # A function that tells cannot go to another process.
+    tellers = [
+        part(tell, start, start + 0.2, name) if executor is None else silent
+        for start, name in zip(starts, names, strict=True)
+    ]
+    running = iter((map if executor is None else executor.map)(train, turns, range(seed, seed + SPLITS), tellers))
+    runs = []
+    for start, name in zip(starts, names, strict=True):
+        tell(start, f"{name}: finding sub-classes and training on them")
+        runs.append(next(running))
+    return runs
+
+
 @one_thread()
 def _run(
-    points: Array, labels: Labels, own: Any, counts: Counts, scale: bool, baselines: bool, turn: Turn, fine: Any,
+    points: Array, labels: Labels, own: Any, given: Any, counts: Counts, scale: bool, baselines: bool, turn: Turn,
     seed: int, tell: Progress,
 ) -> Run:  # fmt: skip
     learn, at = turn
+    fine = None if given is None else given[learn]
     scaling = Scale.of(points[learn]) if scale else None
     x, test = (points, at[0]) if scaling is None else (scaling.inside(points), scaling.inside(at[0]))
     model = SubclassClassifier(counts, random_state=seed)

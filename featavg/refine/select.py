@@ -160,9 +160,8 @@ def select(
         parts = Parts.of(x, codes, weights, fitted, judged)
         attempts = []
         for place, count in enumerate(counts):
-            progress(
-                (turn + place / len(counts)) / len(splits), f"{count} sub-classes per class, part {turn + 1} held out"
-            )
+            cut = f"{count} sub-class{'es' if count > 1 else ''} per class"
+            progress((turn + place / len(counts)) / len(splits), f"{cut}, part {turn + 1} held out")
             labels, class_of = find(fitted, count)
             start = at_centers(means(parts.x, labels, parts.weights), width, seed)
             attempts.append(_tried(parts, start, labels, class_of, count, rates, marks, seed))

@@ -92,7 +92,7 @@ def test_refine_on_some_concepts_leaves_a_model_that_predicts_a_page_and_numbers
 def test_digits_from_coarse_labels_to_a_refined_model_and_its_diagnosis(featavg, tmp_path):
     code, output, _ = featavg("refine", "digits", "-o", "model.safetensors", "--subclasses", "2")
     assert code == 0
-    assert "Sub-classes of each class: 2, 2." in output
+    assert "Sub-classes of each class, at most: 2, 2." in output
     code, output, errors = featavg(
         "diagnose", "model.safetensors", "digits", "--json", "all.json", "-o", "sub/page.html"
     )

@@ -1,5 +1,6 @@
 """Figures show the arrays they were given, keep their caption, and leave no trace in the process."""
 
+import itertools
 import subprocess
 import sys
 
@@ -57,6 +58,15 @@ def test_no_text_is_cut_off_by_the_edge(number):
     drawn, paper = figure.get_tightbbox(), figure.bbox_inches.padded(0.01)
     assert paper.x0 <= drawn.x0 <= drawn.x1 <= paper.x1
     assert paper.y0 <= drawn.y0 <= drawn.y1 <= paper.y1
+
+
+def test_names_below_a_heatmap_do_not_touch():
+    figure = heatmap(np.random.default_rng(0).normal(size=(40, 27)), caption="c")
+    figure.draw_without_rendering()
+    boxes = [label.get_window_extent() for label in figure.axes[0].get_xticklabels()]
+    assert len(boxes) > 5
+    # A third of a letter apart at least, or two numbers are read as one.
+    assert min(right.x0 - left.x1 for left, right in itertools.pairwise(boxes)) > 0.03 * figure.dpi
 
 
 def test_heatmap_is_centred_at_zero_and_writes_its_numbers():

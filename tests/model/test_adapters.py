@@ -128,6 +128,18 @@ class Residual(nn.Module):
         return x + self.layer(x)
 
 
+class Bent(nn.Module):
+    """A chain with a function that no ReLU network has."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first, self.last = nn.Linear(6, 5), nn.Linear(5, 3)
+
+    def forward(self, x: Any) -> Any:
+        """As people write it."""
+        return self.last(torch.tanh(self.first(x)))
+
+
 class Branching(nn.Module):
     """No graph."""
 
@@ -167,6 +179,7 @@ def test_wrapping_a_module_does_not_change_what_is_read() -> None:
         (Own(), "call .eval"),
         (Residual(), "no plain chain"),
         (Branching(), "register_adapter"),
+        (Bent(), "calls tanh; supported is .* register_adapter"),
         (nn.Sequential(nn.Linear(6, 2), nn.Softmax(1), nn.Linear(2, 2)), "goes on after Softmax"),
         (nn.Sequential(nn.Linear(6, 3), nn.ReLU(), nn.Linear(3, 3), nn.LeakyReLU(), nn.Linear(3, 1)), "one activation"),
     ],

@@ -115,10 +115,12 @@ def test_whole_files_of_other_things_are_refused(tmp_path: Path) -> None:
 
 
 def test_paths_that_lead_nowhere_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"no network file at .*missing.npz; check the path"):
+    with pytest.raises(InputError, match=r"no model at .*missing.npz; check the path"):
         load_network(tmp_path / "missing.npz")
-    with pytest.raises(InputError, match="no network file at"):
+    with pytest.raises(InputError, match="no model at"):
         load_network(tmp_path)
+    with pytest.raises(InputError, match=r"mlp.joblib is a pickle, which can run any code when it is read"):
+        load_network(tmp_path / "mlp.joblib")
     with pytest.raises(InputError, match=r"must end in .npz, .safetensors or .onnx, got net.pt"):
         save_network(NETWORKS[0], tmp_path / "net.pt")
     with pytest.raises(InputError, match=r"cannot write .*nowhere.net.npz"):

@@ -60,7 +60,7 @@ def test_our_own_networks_pass_through() -> None:
         ),
         (
             torch.nn.Sequential(torch.nn.Linear(5, 2), torch.nn.Tanh(), torch.nn.Linear(2, 1)),
-            "cannot read a torch module with a Tanh; supported are Linear, ReLU",
+            "cannot read a torch module with a Tanh; supported is a chain of Linear, ReLU",
         ),
         ("a network", "cannot read a str"),
         ((np.eye(5), [0.0]), "cannot read a tuple"),

@@ -93,7 +93,12 @@ def test_baselines_stand_in_the_same_table_and_objects_show_themselves_shortly(s
         assert one.name in str(found)
         assert one.name in found._repr_html_()
     assert len(repr(found)) < 200
-    assert "upper bounds, by an attack" in found.compared.note
+    compared = found.compared
+    sides = [compared.before, compared.after, *(side for _, side in compared.others)]
+    # One kind of bound in one table: a proved radius beside attacked ones would look like the smaller one.
+    assert [one.radius for one in compared.standings] == [np.median(side.upper) for side in sides]
+    assert "radii are upper bounds: by that search for the first two, by an attack for the others" in compared.note
+    assert [cell.split()[:2] for cell in compared.table()[-1][1:]] == [["at", "most"], ["at", "least"]]
 
 
 def test_the_trials_that_no_other_beats_are_told_as_table_and_picture(tmp_path: Path) -> None:

@@ -126,6 +126,7 @@ def test_one_gaussian_per_class_is_told_that_there_are_no_finer_labels() -> None
     x = rng.standard_normal((500, 12)) + 1.0 * y[:, None]
     found = diagnose(LogisticRegression().fit(x, y), x, y)
     assert found.does_average is None
+    assert "nan" not in str(found)
     assert not found.finer_labels_help
     assert found.advice == "no finer labels"
     assert "No finer labels found: keep the labels as they are." in found.verdict
@@ -243,6 +244,15 @@ def test_page_record_and_json_say_the_same(averaging: Any, tmp_path: Path) -> No
     assert content["fragile"] == found.fragile.tolist()
     assert content["verdict"] == found.verdict
     assert str(found).startswith(found.verdict)
+
+
+def test_radii_that_are_not_of_the_inputs_say_so_in_words_and_in_every_table(averaging: Any) -> None:
+    _, found = averaging
+    hidden = replace(found, space="the features that come into 'head'")
+    assert "its median radius is" in found.verdict
+    assert "its median radius in the features that come into 'head' is" in hidden.verdict
+    for rows in (hidden.table(), hidden.gain_table()):
+        assert any(name.endswith("in the features that come into 'head'") for name, _ in rows)
 
 
 def test_a_table_of_points_has_their_names_classes_and_subclasses(

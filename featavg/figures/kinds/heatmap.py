@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -12,8 +13,9 @@ from matplotlib.figure import Figure
 from numpy.typing import ArrayLike
 
 from featavg.arrays import Array, finite_matrix
-from featavg.figures.canvas import FAINT, INK, SMALL, TEXT, name_axes, one_label_each, settle, sheet
+from featavg.figures.canvas import FAINT, INK, SMALL, TEXT, name_axes, one_label_each, settle, sheet, text_width
 
+APART = 0.06  # inches between names of cells
 MOST_NUMBERS = 20  # a side; beyond it numbers in cells cannot be read
 
 
@@ -51,9 +53,9 @@ def heatmap(
     colours, lowest = ("RdBu_r", -largest) if signed else ("Reds", 0.0)
     mesh = axes.pcolormesh(matrix, cmap=colours, vmin=lowest, vmax=largest, edgecolors="face", linewidth=0.4)
     axes.invert_yaxis()
-    _label_cells(axes.xaxis, one_label_each(column_labels, width, "column_labels"))
-    _label_cells(axes.yaxis, one_label_each(row_labels, height, "row_labels"))
     slant = 40.0 if max(map(len, column_labels), default=0) > 5 else 0.0
+    _label_cells(axes.xaxis, one_label_each(column_labels, width, "column_labels"), 0.0 if slant else cell)
+    _label_cells(axes.yaxis, one_label_each(row_labels, height, "row_labels"))
     axes.tick_params(axis="x", labelrotation=slant)
     axes.tick_params(length=0)
     for spine in axes.spines.values():
@@ -78,9 +80,13 @@ def _scale(figure: Figure, axes: Axes, mesh: QuadMesh, label: str) -> None:
     bar.outline.set_edgecolor(FAINT)
 
 
-def _label_cells(axis: Axis, labels: list[str]) -> None:
+def _label_cells(axis: Axis, labels: list[str], room: float = 0.0) -> None:
+    """Name the cells, or every other one, and so on, where names side by side have no `room`, in inches for each."""
     names = labels if any(labels) else [str(number + 1) for number in range(len(labels))]
     every = -(-len(names) // 30)
+    if room:
+        widest = max(text_width(name, SMALL) for name in names) + APART
+        every = max(every, math.ceil(widest / room))
     chosen = range(0, len(names), every)
     axis.set_ticks([place + 0.5 for place in chosen], labels=[names[place] for place in chosen])
 

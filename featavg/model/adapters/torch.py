@@ -15,7 +15,8 @@ from featavg.model.adapters.chain import Affine, Step, network_of
 from featavg.model.network import Network
 
 SUPPORTED = (
-    "Linear, ReLU, LeakyReLU, BatchNorm1d, Flatten, Dropout, Identity, and a last Softmax, LogSoftmax or Sigmoid"
+    "supported is a chain of Linear, ReLU, LeakyReLU, BatchNorm1d, Flatten, Dropout, Identity, and a last Softmax, "
+    "LogSoftmax or Sigmoid; for anything else write an adapter and register it with register_adapter"
 )
 # Functions and methods of tensors by name; shapes are read, and points are flattened, without changing any number.
 ACTIVATIONS = ("relu", "relu_", "leaky_relu")
@@ -35,7 +36,7 @@ def read(model: Any) -> Network:
     last = False
     for name, step in _traced(model):
         if last:
-            raise InputError(f"cannot read a torch module that goes on after {names[-1]}, with {name}")
+            raise InputError(f"cannot read a torch module that goes on after {names[-1]}, with {name}; {SUPPORTED}")
         names.append(name)
         last = step == "end"
         found += step if isinstance(step, list) else []
@@ -56,8 +57,7 @@ def _traced(model: Any) -> list[tuple[str, list[Step] | str]]:
         traced = fx.symbolic_trace(torch.nn.Sequential(model))
     except Exception as error:  # tracing runs the module's own code, which may fail in any way
         raise InputError(
-            f"cannot follow the forward pass of this {type(model).__name__} ({error}); supported is a chain of "
-            f"{SUPPORTED}; for anything else write an adapter and register it with register_adapter"
+            f"cannot follow the forward pass of this {type(model).__name__} ({error}); {SUPPORTED}"
         ) from None
     parts, readers = dict(traced.named_modules()), _readers()
     found: list[tuple[str, list[Step] | str]] = []
@@ -71,7 +71,9 @@ def _traced(model: Any) -> list[tuple[str, list[Step] | str]]:
             shapes.add(node)
         elif node.op != "output":
             if node.op == "get_attr" or [one for one in node.all_input_nodes if one not in shapes] != [before]:
-                raise InputError(f"cannot read a torch module that is no plain chain: {name!r} joins or repeats values")
+                raise InputError(
+                    f"cannot read a torch module that is no plain chain: {name!r} joins or repeats values; {SUPPORTED}"
+                )
             part = parts[name] if node.op == "call_module" else None
             found.append(_step(part, name, node, readers))
             before = node
@@ -83,7 +85,7 @@ def _step(part: Any, name: str, node: Any, readers: dict[type, Callable[[Any], l
         for kind, reader in readers.items():
             if isinstance(part, kind):
                 return type(part).__name__, reader(part)
-        raise InputError(f"cannot read a torch module with a {type(part).__name__}; supported are {SUPPORTED}")
+        raise InputError(f"cannot read a torch module with a {type(part).__name__}; {SUPPORTED}")
     if name in ACTIVATIONS:
         return name, [RELU if name != "leaky_relu" else Activation(leak=_slope(node))]
     if name in RESHAPING:
@@ -92,7 +94,7 @@ def _step(part: Any, name: str, node: Any, readers: dict[type, Callable[[Any], l
         return name, []
     if name in ENDINGS:
         return name, "end"
-    raise InputError(f"cannot read a torch module that calls {name}; supported are {SUPPORTED}")
+    raise InputError(f"cannot read a torch module that calls {name}; {SUPPORTED}")
 
 
 def _readers() -> dict[type, Callable[[Any], list[Step] | str]]:
