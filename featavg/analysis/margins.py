@@ -7,7 +7,7 @@ from collections.abc import Collection
 import numpy as np
 from numpy.typing import ArrayLike
 
-from featavg.arrays import Array, Ints
+from featavg.arrays import Array, Ints, finite_matrix
 from featavg.errors import InputError
 from featavg.model import Network
 from featavg.training import Loss, LossName, loss_for
@@ -58,7 +58,7 @@ def stable_rank(weights: ArrayLike) -> float:
     >>> stable_rank(np.diag([2.0, 2.0, 0.0]))
     2.0
     """
-    values = np.linalg.svd(np.asarray(weights, dtype=np.float64), compute_uv=False)
+    values = np.linalg.svd(finite_matrix(weights, "weights"), compute_uv=False)
     if not values.size or not values[0]:
         raise InputError("the stable rank of a matrix of zeros has no meaning; train it first")
     return float((values**2).sum() / values[0] ** 2)

@@ -79,13 +79,13 @@ def fetching(name: str) -> str:
 
 def verdict_table(records: Sequence[Record]) -> RenderableType:
     """The claims of the records under a summary."""
-    from featavg.record import summary
+    from featavg.record import summary, verdict_text
 
     title = summary(records)
     if _width() < NARROW:
         claims = [claim for record in records for claim in record.claims]
-        cards = ((claim.verdict, COLOURS[claim.verdict], [claim.text, _measured(claim)]) for claim in claims)
-        return Group(Text(title), _cards(cards, 8))
+        cards = ((verdict_text(claim), COLOURS[claim.verdict], [claim.text, _measured(claim)]) for claim in claims)
+        return Group(Text(title), _cards(cards, 13))
     columns = ("record", "claim", "expected", "measured", "interval", "tolerance", "published", "verdict")
     table = Table(title=title, title_justify="left", box=None, pad_edge=False)
     for column in columns:
@@ -103,10 +103,10 @@ def _measured(claim: Claim) -> str:
 
 
 def _cells(claim: Claim) -> list[Text]:
-    from featavg.record import expected_text, interval_text, number, published_text
+    from featavg.record import expected_text, interval_text, number, published_text, verdict_text
 
     texts = [claim.text, expected_text(claim), number(claim.measured), interval_text(claim), number(claim.tolerance)]
-    verdict = Text(claim.verdict, style=COLOURS[claim.verdict])
+    verdict = Text(verdict_text(claim), style=COLOURS[claim.verdict])
     return [*map(Text, [*texts, published_text(claim)]), verdict]
 
 

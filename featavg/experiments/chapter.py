@@ -29,9 +29,9 @@ class Quantity:
 class Expect:
     """A claim before its run: a column, what it should be, and why so near.
 
-    The claim is about the mean of the column over seeds (or whatever its one axis is), at the coordinates `at`; a
-    column without axes is exact. Texts may hold fields, as {config.dim}, {mean[loss]:.3f}, {median[p]:.2g} or
-    {percent[accuracy]:.0f}, a hundred times the mean.
+    The claim is about the mean of the column over seeds (or whatever its one axis is), at the coordinates `at`, which
+    may be functions of the configuration; a column without axes is exact. Texts may hold fields, as {config.dim},
+    {mean[loss]:.3f}, {median[p]:.2g} or {percent[accuracy]:.0f}, a hundred times the mean.
     """
 
     column: str
@@ -49,9 +49,12 @@ class Expect:
 
     def claim(self, config: Any, table: Table) -> Claim:
         """The claim, once the table is there."""
-        values, column = table.sel(self.column, **self.at), table.columns[self.column]
+        at = {axis: of(config) if callable(of) else of for axis, of in self.at.items()}
+        values, column = table.sel(self.column, **at), table.columns[self.column]
         if values.ndim > 1:
-            raise InputError(f"a claim about {self.column!r} needs one axis, got {column.axes} at {dict(self.at)}")
+            raise InputError(f"a claim about {self.column!r} needs one axis, got {column.axes} at {at}")
+        # What the configuration decides stands in no text of the chapter.
+        places = (f", at {axis.replace('_', ' ')} {at[axis]:g}" for axis, of in self.at.items() if callable(of))
         expected, tolerance = (_number(value, config, table) for value in (self.expected, self.tolerance))
         fields: dict[str, Any] = {
             "source": self.source,
@@ -61,7 +64,7 @@ class Expect:
             "relation": self.relation,
             "published": self.published,
             "unit": column.unit,
-            "how": column.text,
+            "how": column.text + "".join(places),
             "vacuous": self.vacuous,
             "check": self.check,
         }

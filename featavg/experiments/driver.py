@@ -85,12 +85,10 @@ def table_of(module: Any, config: Any, rows: list[list[Mapping[str, Any]]]) -> T
         about = module.COLUMNS[name]
         about = about if isinstance(about, Quantity) else Quantity(about)
         points = about.points(config) if callable(about.points) else about.points
-        if about.once:
-            columns[name] = Column(rows[0][0][name], about.axes, about.text, about.unit, points)
-        else:
-            values = np.array([[row[name] for row in case] for case in rows])
-            axes = (*lead, *about.axes)
-            columns[name] = Column(values if len(lead) > 1 else values[0], axes, about.text, about.unit, points)
+        # A case without a name is the only one, and has no axis.
+        values = np.array([case[0][name] if about.once else [row[name] for row in case] for case in rows])
+        axes = (*lead[: -1 if about.once else None], *about.axes)
+        columns[name] = Column(values if len(lead) > 1 else values[0], axes, about.text, about.unit, points)
         sizes |= dict(zip(columns[name].axes, columns[name].values.shape, strict=True))
     named = {axis: of(config) if callable(of) else of for axis, of in getattr(module, "COORDS", {}).items()}
     return Table(columns, {axis: named.get(axis, range(size)) for axis, size in sizes.items()})
@@ -102,12 +100,11 @@ def rows_of(module: Any, config: Any, table: Table) -> dict[tuple[str, int], dic
     rows: dict[tuple[str, int], dict[str, Any]] = {(label, seed): {} for label in labels for seed in seeds}
     for name in (name for name in table.columns if name in module.COLUMNS):
         column, about = table.columns[name], module.COLUMNS[name]
-        if isinstance(about, Quantity) and about.once:
-            rows[labels[0], seeds[0]][name] = column.values
-        else:
-            own = column.values.shape[column.axes.index("seed") + 1 :]
-            for row, value in zip(rows.values(), column.values.reshape(-1, *own), strict=True):
-                row[name] = value
+        once = isinstance(about, Quantity) and about.once
+        keys = [(label, seed) for label in labels for seed in seeds[: 1 if once else None]]
+        own = column.values.shape[len(column.axes) - len(about.axes if isinstance(about, Quantity) else ()) :]
+        for key, value in zip(keys, column.values.reshape(-1, *own), strict=True):
+            rows[key][name] = value
     return rows
 
 

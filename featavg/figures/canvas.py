@@ -16,7 +16,7 @@ from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties, findfont, get_font
-from matplotlib.ticker import FuncFormatter, MaxNLocator, NullFormatter, NullLocator
+from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter, NullLocator
 from numpy.typing import ArrayLike
 
 from featavg.arrays import Array
@@ -120,8 +120,15 @@ def ticks_at(axes: Axes, places: Array) -> None:
         axes.set_xticks(places[apart], labels=[readable(place) for place in places[apart]])
         axes.xaxis.set_minor_locator(NullLocator())
     else:
-        axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: readable(value)))
-        axes.xaxis.set_minor_formatter(NullFormatter())
+        log_ticks(axes.xaxis)
+
+
+def log_ticks(axis: Axis) -> None:
+    """Numbers that people write along a logarithmic axis: 1, 2, 3, 5 and powers of ten, the latter alone if many."""
+    low, high = sorted(axis.get_view_interval())
+    axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 3.0, 5.0) if high / low < 300 else (1.0,)))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: readable(value)))
+    axis.set_minor_formatter(NullFormatter())
 
 
 def _apart(places: Array) -> list[int]:

@@ -31,3 +31,4 @@ from featavg.record.words import number as number
 from featavg.record.words import published_text as published_text
 from featavg.record.words import summary as summary
 from featavg.record.words import verdict_counts as verdict_counts
+from featavg.record.words import verdict_text as verdict_text

@@ -66,9 +66,16 @@ class Table:
         found = {name: np.asarray(values) for name, values in arrays.items()}
         return cls({name: Column(v, tuple(f"{name} {i}" for i in range(v.ndim))) for name, v in found.items()})
 
-    def plus(self, columns: Mapping[str, Column], coords: Mapping[str, Any] | None = None) -> Table:
-        """Return the table with more columns, or with others in their place."""
-        return Table({**self.columns, **columns}, {**self.coords, **(coords or {})})
+    def plus(self, columns: Mapping[str, Column | tuple[Any, str]], coords: Mapping[str, Any] | None = None) -> Table:
+        """Return the table with more columns, or with others in their place; a pair is values by seed and their text.
+
+        >>> Table().plus({"gain": ([0.1, 0.2], "fine − coarse")}).columns["gain"].axes
+        ('seed',)
+        """
+        made = {
+            n: each if isinstance(each, Column) else Column(each[0], (SEED,), each[1]) for n, each in columns.items()
+        }
+        return Table({**self.columns, **made}, {**self.coords, **(coords or {})})
 
     def __getitem__(self, name: str) -> Values:
         """The values of a column, or the coordinates of an axis."""

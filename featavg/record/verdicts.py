@@ -12,7 +12,7 @@ from unicodedata import lookup
 
 from featavg.errors import InputError
 from featavg.record.record import Record
-from featavg.record.words import expected_text, interval_text, number
+from featavg.record.words import expected_text, interval_text, number, verdict_text
 
 HEAD = ("chapter", "claim", "expected", "measured", "interval", "verdict")
 _SPELT = {"lambda": "lamda"}  # as Unicode has it
@@ -112,11 +112,8 @@ def _as_latex(records: Sequence[Record]) -> str:
 
 
 def _worded(records: Sequence[Record]) -> list[tuple[str, ...]]:
-    return [
-        (record.name, claim.text, expected_text(claim), number(claim.measured), interval_text(claim), claim.verdict)
-        for record in records
-        for claim in record.claims
-    ]
+    words = expected_text, lambda claim: number(claim.measured), interval_text, verdict_text
+    return [(record.name, claim.text, *(of(claim) for of in words)) for record in records for claim in record.claims]
 
 
 def _in_markdown(cell: str) -> str:

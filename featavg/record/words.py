@@ -37,6 +37,11 @@ def published_text(claim: Claim) -> str:
     return "–" if claim.published is None else number(claim.published)
 
 
+def verdict_text(claim: Claim) -> str:
+    """Write the verdict; an identity is told from a claim."""
+    return f"check {claim.verdict}" if claim.check else claim.verdict
+
+
 def verdict_counts(claims: Sequence[Claim]) -> str:
     """Write how many claims have which verdict: 3 hold, 1 fails, 1 open."""
     plural = {"holds": "hold", "fails": "fail"}

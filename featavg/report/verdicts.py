@@ -7,7 +7,17 @@ from html import escape
 
 import numpy as np
 
-from featavg.record import Claim, Record, Result, expected_text, interval_text, number, published_text, verdict_counts
+from featavg.record import (
+    Claim,
+    Record,
+    Result,
+    expected_text,
+    interval_text,
+    number,
+    published_text,
+    verdict_counts,
+    verdict_text,
+)
 
 COLUMNS = ("claim", "source", "expected", "measured", "interval", "tolerance", "published", "verdict")
 # Shape and colour both tell the verdict, so that neither is needed.
@@ -20,11 +30,16 @@ Groups = dict[str, list[Record | Result]]  # theme -> its records, in order
 
 def badge(claim: Claim) -> str:
     """Return the verdict as a coloured word."""
-    return f'<span class="verdict {claim.verdict}">{SIGNS[claim.verdict]} {claim.verdict}</span>'
+    return f'<span class="verdict {_kind(claim)}">{SIGNS[claim.verdict]} {verdict_text(claim)}</span>'
+
+
+def _kind(claim: Claim) -> str:
+    """The classes that style knows: a check is fainter than a claim, as it is not counted."""
+    return f"{claim.verdict} check" if claim.check else claim.verdict
 
 
 def dot_chart(groups: Groups) -> str:
-    """A row of dots for each record under its theme, one for each claim, linked to it."""
+    """A row of dots for each record under its theme, one for each claim and fainter ones for checks, linked to it."""
     told = {theme: [record for record in found if record.claims] for theme, found in groups.items()}
     return "".join(f"<h3>{escape(theme)} {_counts(found)}</h3>{_rows(found)}" for theme, found in told.items() if found)
 
@@ -43,10 +58,14 @@ def _rows(records: Sequence[Record | Result]) -> str:
 
 
 def _dots(record: Record | Result) -> str:
-    return "".join(
-        f"<a class='dot {claim.verdict}' data-verdict='{claim.verdict}' href='#{record.name}-{place}' "
-        f"title='{(told := escape(f'{claim.verdict}: {claim.text}'))}' aria-label='{told}'>{SIGNS[claim.verdict]}</a>"
-        for place, claim in enumerate(record.claims, 1)
+    return "".join(_dot(claim, f"{record.name}-{place}") for place, claim in enumerate(record.claims, 1))
+
+
+def _dot(claim: Claim, address: str) -> str:
+    told = escape(f"{verdict_text(claim)}: {claim.text}")
+    return (
+        f"<a class='dot {_kind(claim)}' data-verdict='{claim.verdict}' href='#{address}' "
+        f"title='{told}' aria-label='{told}'>{SIGNS[claim.verdict]}</a>"
     )
 
 

@@ -59,6 +59,8 @@ def test_stable_ranks() -> None:
     assert stable_rank(np.linalg.qr(rng.standard_normal((9, 4)))[0]) == pytest.approx(4.0)
     with pytest.raises(InputError, match="zeros"):
         stable_rank(np.zeros((2, 2)))
+    with pytest.raises(InputError, match="weights must be finite"):
+        stable_rank([[np.nan, 1.0]])
 
 
 def test_the_solution_of_a_support_vector_machine_is_a_kkt_point_and_another_direction_is_not() -> None:

@@ -33,7 +33,7 @@ def chapter_of(monkeypatch: pytest.MonkeyPatch, **parts: Any) -> Chapter:
 
 def measure(config: Config, seed: int, case: str) -> dict[str, Any]:
     value = config.scale * len(case) + seed
-    return {"value": value, "line": [value, 2 * value, 3 * value], "picture": np.full((2, 2), seed)}
+    return {"value": value, "line": [value, 2 * value, 3 * value], "picture": np.full((2, 2), seed + len(case))}
 
 
 def derive(config: Config, table: Table) -> Table:
@@ -71,6 +71,13 @@ def run(monkeypatch: pytest.MonkeyPatch, rows: Any = None, **parts: Any) -> tupl
     return run_chapter(chapter, Config(), lambda share, _: told.append(share), rows), told
 
 
+def test_a_claim_is_made_where_the_configuration_says_and_tells_where(monkeypatch: pytest.MonkeyPatch) -> None:
+    there = Expect("line", "It is there.", "s", 0, 0, "r", at={"word": "one", "place": lambda config: 2 * config.scale})
+    record, _ = run(monkeypatch, CLAIMS=[there])
+    assert record.claims[0].measured == 2 * 38
+    assert record.claims[0].how == "a line, at place 20"
+
+
 def test_cases_and_seeds_become_named_axes(monkeypatch: pytest.MonkeyPatch) -> None:
     record, told = run(monkeypatch)
     table = record.evidence.table
@@ -78,8 +85,8 @@ def test_cases_and_seeds_become_named_axes(monkeypatch: pytest.MonkeyPatch) -> N
     assert table.columns["line"].axes == ("word", "seed", "place")
     assert table.columns["line"].unit == "m"
     assert table.sel("line", word="three", seed=8, place=20.0) == 2 * 58
-    assert table.columns["picture"].axes == ("x", "y")
-    assert table["picture"].tolist() == [[7, 7], [7, 7]]
+    assert table.columns["picture"].axes == ("word", "x", "y")
+    assert table["picture"].tolist() == [[[10, 10]] * 2, [[12, 12]] * 2], "of the first seed, one for each case"
     assert {axis: coords.tolist() for axis, coords in table.coords.items()} == {
         "word": ["one", "three"], "seed": [7, 8, 9], "place": [10.0, 20.0, 30.0], "x": [0, 1], "y": [0, 1],
     }  # fmt: skip

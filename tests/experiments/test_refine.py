@@ -25,7 +25,6 @@ from featavg.experiments.refinement.methods import (
 )
 from featavg.experiments.refinement.neighbours import Neighbours
 from featavg.experiments.refinement.tuning import Trials, quantile_radius
-from featavg.experiments.refinement.verdict import verdict
 from featavg.figures import draw
 from featavg.model import MulticlassNetwork
 from featavg.record import Column, Table
@@ -72,8 +71,8 @@ def test_one_prototype_a_class_has_the_radius_of_the_bisector(split: BenchmarkSp
     distance = split.judge.y * (squares[0] - squares[1]) / (2 * np.linalg.norm(high - low))
     network = moment.state.network(uneven.frame, 2 * moment.class_of - 1)
     for radius in (0.1, 0.3):
-        found = verdict(network, split.judge.x, split.judge.y, radius, "maximum")
-        assert found.lower == found.upper == np.mean(distance > radius)
+        lower, upper = benchmark.verdict(network, split.judge.x, split.judge.y, radius, "maximum")
+        assert lower == upper == np.mean(distance > radius)
 
 
 def test_a_linear_machine_has_the_radius_of_its_plane(split: BenchmarkSplit) -> None:
@@ -82,14 +81,14 @@ def test_a_linear_machine_has_the_radius_of_its_plane(split: BenchmarkSplit) -> 
     distance = split.judge.y * model.decision_function(split.judged) / np.linalg.norm(model.coef_) * split.frame.size
     network = moment.state.network(split.frame, 2 * moment.class_of - 1)
     for radius in (0.02, 0.1, 0.3):
-        found = verdict(network, split.judge.x, split.judge.y, radius, "summed-probabilities")
-        assert found.lower == found.upper == np.mean(distance > radius)
+        lower, upper = benchmark.verdict(network, split.judge.x, split.judge.y, radius, "summed-probabilities")
+        assert lower == upper == np.mean(distance > radius)
 
 
 def test_a_lost_point_is_lost_below_and_above() -> None:
     network = MulticlassNetwork(np.eye(2), np.full(2, 9.0), np.eye(2), np.zeros(2), np.array([-1, 1]))
-    found = verdict(network, np.array([[0.0, 1.0], [1.0, 0.0]]), np.array([1, 1]), 0.5, "summed-probabilities")
-    assert found.lower == found.upper == 0.5
+    x, y = np.array([[0.0, 1.0], [1.0, 0.0]]), np.array([1, 1])
+    assert benchmark.verdict(network, x, y, 0.5, "summed-probabilities") == (0.5, 0.5)
 
 
 def test_neighbours_are_scikit_learns_and_two_points_meet_at_their_bisector(split: BenchmarkSplit) -> None:

@@ -158,3 +158,16 @@ def test_importing_and_drawing_leave_pyplot_and_its_settings_alone():
         "print('matplotlib.pyplot' in sys.modules, before == matplotlib.rcParams.copy())"
     )
     assert subprocess.check_output([sys.executable, "-c", script], text=True).split() == ["False", "True"]
+
+
+def test_numbers_at_a_logarithmic_axis_are_plain_and_take_no_more_room_than_they_need() -> None:
+    figure = curves([1.0, 2.0], [0.04, 0.3], caption="Less than a decade.", log_y=True, y_label="angle")
+    axes = figure.axes[0]
+    shown = [label.get_text() for label in axes.get_yticklabels()]
+    assert {"0.05", "0.1", "0.2"} <= set(shown)
+    assert axes.get_position().x0 * figure.get_figwidth() < 1.0  # inches
+
+
+def test_a_dashed_line_shows_the_one_that_it_lies_on() -> None:
+    figure = curves([0, 1], [[0.0, 1.0], [0.0, 1.0]], caption="Two.", labels=["seen", "law"], dashed=["law"])
+    assert [line.get_linestyle() for line in figure.axes[0].get_lines()] == ["-", "--"]

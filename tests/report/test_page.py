@@ -99,6 +99,15 @@ def test_whatever_a_record_says_is_text():
     assert hostile.count("&lt;script&gt;") >= 12
 
 
+def test_a_check_is_told_from_the_claims_that_are_counted():
+    record = make_record("alpha")
+    checked = replace(record, claims=(replace(record.claims[0], check=True), *record.claims[1:]))
+    text = page([checked])
+    assert "3 claims in 1 experiment" in text
+    assert "● check holds<" in text
+    assert re.search(r"<a class='dot holds check'[^>]*title='check holds: The cosine", text)
+
+
 def test_summary_and_table_show_the_numbers():
     text = page([make_record(name) for name in ("alpha", "beta", "gamma")])
     assert "12 claims in 3 experiments: 3 hold, 3 fail, 3 open, 3 vacuous." in text

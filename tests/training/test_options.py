@@ -131,6 +131,15 @@ def test_points_that_cannot_be_separated_end_loss_based_steps_with_a_reason(data
     assert run.status.startswith("ended early: the loss no longer falls, 200 steps were taken back (log-loss")
 
 
+def test_they_also_end_where_the_gradient_is_zero() -> None:
+    """Both labels at one point: at f = 0 there no step is taken back, and none goes anywhere."""
+    points = Points([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]], [1, -1, 1], [0, 1, 0])
+    start = BinaryNetwork([[1.0, 0.2], [0.3, 1.0]], [0, 0], [[0.5, -0.5]], [0.0])
+    rule = LossBasedDescent(log_loss=-50.0)
+    run = train(start, points, rule, loss="exponential", trained=("weights", "second"), save_at=[])
+    assert run.status.startswith("ended early: the loss no longer falls, its gradient is 0 (log-loss -0.4055")
+
+
 def test_they_also_end_where_long_steps_go_on_around_the_lowest_loss_and_tell_the_best_margin() -> None:
     """No linear rule through 0 separates these; a step is accepted now and then for ever."""
     rng = np.random.default_rng(0)

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 COST = ("long", 1800)
 NEEDS = ("cifar10",)
+prepare = heads.backbone_of_cifar
 SOURCE = "Fig. 3 right, on heads"
 READOUT = "summed-probabilities"
 CANDIDATES = 200  # images from which walks without gradients may start
@@ -81,13 +82,6 @@ class Config(HeadSetting):
     queries: int = 20
     curve_points: int = 41
     seeds: int = 32
-
-
-def prepare() -> nn.Module:
-    """Load the backbone."""
-    from featavg.deep import cifar_backbone
-
-    return cifar_backbone()
 
 
 def measure(config: Config, seed: int, case: nn.Module, progress: Progress) -> dict[str, Any]:

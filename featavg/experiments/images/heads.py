@@ -100,6 +100,13 @@ ACCURACY: dict[str, str | Quantity] = {
 }
 
 
+def backbone_of_cifar() -> nn.Module:
+    """The backbone that ships with the package; chapters import it as their `prepare`."""
+    from featavg.deep import cifar_backbone
+
+    return cifar_backbone()
+
+
 def draw(backbone: nn.Module, setting: HeadSetting, seed: int) -> Sample:
     """Draw images of this seed and send them through the backbone."""
     from featavg.deep import channels_first, extract_features, feature_data

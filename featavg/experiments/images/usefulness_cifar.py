@@ -17,7 +17,7 @@ import numpy as np
 from featavg.arrays import Array
 from featavg.data import Dataset
 from featavg.experiments import Expect, Quantity
-from featavg.experiments.images.heads import HeadSetting, draw
+from featavg.experiments.images.heads import HeadSetting, backbone_of_cifar, draw
 from featavg.experiments.paper.usefulness import Usefulness, linear, mean_usefulness
 from featavg.model import MulticlassNetwork, Network
 from featavg.record import Column, Drawing, Table
@@ -28,7 +28,8 @@ if TYPE_CHECKING:
 
 COST = ("long", 60)
 NEEDS = ("cifar10",)
-SOURCE = "the talks, after Ilyas et al. 2019; on features"
+prepare = backbone_of_cifar
+SOURCE = "our formalisation of the talks, after Ilyas et al. 2019; on features"
 KINDS = ("average", "single", "detection")
 COORDS = {"kind": KINDS}
 COLUMNS = {
@@ -84,13 +85,6 @@ class Config(HeadSetting):
     radius_points: int = 200
     curve_points: int = 60
     seeds: int = 10
-
-
-def prepare() -> nn.Module:
-    """Load the backbone."""
-    from featavg.deep import cifar_backbone
-
-    return cifar_backbone()
 
 
 def measure(config: Config, seed: int, case: nn.Module) -> dict[str, Any]:

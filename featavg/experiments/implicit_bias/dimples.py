@@ -23,8 +23,8 @@ from featavg.experiments import Expect, Quantity
 from featavg.experiments.implicit_bias.autoencoder import Autoencoder
 from featavg.experiments.paper.setting import Setting
 from featavg.model import Network, as_network
-from featavg.record import Column, Drawing, Table
-from featavg.robustness import Budget, Readout, robust_radius
+from featavg.record import Drawing, Table
+from featavg.robustness import Readout, robust_radius
 
 COST = ("long", 120)
 NEEDS = ("mnist",)
@@ -41,7 +41,8 @@ COLUMNS = {
     "error": "reconstruction error of the autoencoder over the spread of the data; 0 for clusters",
     "slice": Quantity("margin at x + a·r·u + b·r·v in units of its value at x, u along the nearest perturbation of "
                       "length r, v along its largest perpendicular part in the manifold", ("across", "along"),
-                      once=True), }  # fmt: skip
+                      once=True),
+}  # fmt: skip
 SOURCE = "Shamir et al. 2021"
 CLAIMS = [
     Expect("inside", "The averaging network's nearest adversarial points lie inside the manifold.",
@@ -147,7 +148,7 @@ def clusters(config: Config, seed: int, case: str) -> Question:
     """The paper's network on coarse or fine labels; the manifold is the span of the centers."""
     data = config.data(seed)
     test = config.test(data, seed, config.test_points)
-    network = (config.coarse if case == "coarse" else config.fine)(data, seed, [config.steps]).final
+    network = config.trained(case, data, seed, [config.steps]).final
     basis = np.linalg.qr(data.centers.T)[0]
     planes = np.broadcast_to(basis, (len(test), *basis.shape))
     readout: Readout | None = None if case == "coarse" else "maximum"
@@ -174,8 +175,8 @@ def _restricted(asked: Question, i: int, basis: Array) -> float:
     """The exact radius of point i among perturbations B t: the same network seen from x, W B and W x + b."""
     network = asked.network
     seen = network.changed(weights=network.weights @ basis, biases=network.preactivations(asked.x[i : i + 1])[0])
-    origin, budget = np.zeros((1, basis.shape[1])), Budget(seconds=1.0)
-    return float(robust_radius(seen, origin, asked.y[i : i + 1], readout=asked.readout, budget=budget).upper[0])
+    origin = np.zeros((1, basis.shape[1]))
+    return float(robust_radius(seen, origin, asked.y[i : i + 1], readout=asked.readout).lower[0])
 
 
 def _rest(plane: Array) -> Array:
@@ -199,39 +200,38 @@ def _slice(config: Config, asked: Question, i: int, step: Array) -> Array:
     return np.asarray(values / network.margins(x[None], y)[0])
 
 
-def derive(config: Config, table: Table) -> Table:
-    """The three shares beside each other."""
-    shares = np.stack([table["inside"], table["chance"]])
-    made = {"shares": Column(shares, ("kind", "data", "seed"), "share of the length inside the manifold")}
-    return table.plus(made, {"kind": ["nearest perturbation", "random direction"]})
-
-
 def drawings(config: Config) -> list[Drawing]:
     """The shares, and slices through the boundary."""
     pictures = [
         Drawing("heatmap", {"values": "slice", "row_labels": "across", "column_labels": "along"}, at={"data": case},
             caption=f"{name}: margin on the plane through a test point (middle) that holds the nearest adversarial "
-                f"point "
-            "(to the right, at 1) and a direction of the manifold (upwards), in units of the margin at the point. "
-            "White is the boundary.",
+            "point (to the right, at 1) and a direction of the manifold (downwards), in units of the margin at the "
+            "point; first seed. White is the boundary.",
             options={"rows": "along the manifold / r", "columns": "towards the nearest adversarial point / r",
                      "scale_label": "margin"})
         for case, name in (("coarse", "Averaging network"), ("mnist", "MNIST"))
     ]  # fmt: skip
     return [
-        Drawing("dots", {"measured": "inside", "labels": "data"}, band=0.95,
-            caption="Share of the nearest exact perturbation that lies in the data manifold, median over points, 95 % "
-            "intervals over seeds.", options={"x_label": "share inside"}),
+        Drawing("dots", {"measured": "inside", "labels": "data", "expected": "chance"}, band=0.95,
+            caption="Share of the length of the nearest exact perturbation that lies in the data manifold, median over "
+            "points, 95 % intervals over seeds; the tick is that of a random direction. Coarse and fine are networks "
+            "on clusters.", options={"x_label": "share inside"}),
         *pictures,
     ]  # fmt: skip
 
 
 def notes(config: Config, table: Table) -> list[str]:
-    """What is called the manifold of images."""
+    """What is called the manifold of images, and how much of it chance would find."""
     digits, mnist = (float(table.sel("error", data=name).mean()) for name in ("digits", "mnist"))
+    own, chance = (
+        " and ".join(f"{table.sel(column, data=name).mean():.2f}" for name in ("digits", "mnist"))
+        for column in ("inside", "chance")
+    )
     return [
         f"Images in [0, 1], even against odd, two-layer networks of {config.neurons} neurons; tangent planes of one "
         f"autoencoder for each set, with {config.latent} and {2 * config.latent} latent numbers, whose reconstruction "
         f"errors are {digits:.2f} and {mnist:.2f} of the spread of the data. What is called outside depends on that "
-        f"model."
+        "model.",
+        f"Of the length of these perturbations {own} lie inside, of a random direction {chance}: that most of them "
+        "is outside is also a matter of how few directions a manifold has.",
     ]

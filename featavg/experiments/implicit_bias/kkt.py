@@ -231,16 +231,15 @@ def derive(config: Config, table: Table) -> Table:
     """How much less the direction turns, and Vardi's perturbation against dimension."""
     turn, steps, dims = table["turn"], table["sphere_step"], np.array(config.sphere_dims)
     counts = np.round(dims**0.5)
-    made = {
-        "turn_ratio": (turn[:, :, 2] / turn[:, :, 1], ("seed", "layers"), "turn over the last doubling of log(1/L), "
-                       "over that of the doubling before"),
-        "sphere_exponent": ([exponent(dims, each) for each in steps], ("seed",), "exponent p of step ~ d^p"),
-        "sphere_size": ((steps / np.sqrt(dims / counts)).max(axis=1), ("seed",), "largest step over √(d/m), over d"),
-        "worst_residual": (table["sphere_residual"].max(axis=1), ("seed",), "largest stationarity residual, over d"),
-        "sphere_theory": (np.sqrt(dims / counts), ("dim",), "√(d/m)"),
-        "orders": (-np.array(config.losses), ("loss",), "−log10 of the loss"),
-    }  # fmt: skip
-    return table.plus({name: Column(np.asarray(values), axes, text) for name, (values, axes, text) in made.items()})
+    return table.plus({
+        "turn_ratio": Column((turn[:, :, 1:] / turn[:, :, :-1]).max(axis=2), ("seed", "layers"),
+                             "largest ratio of the turns over a doubling of log(1/L) and over the doubling before"),
+        "sphere_exponent": ([exponent(dims, each) for each in steps], "exponent p of step ~ d^p"),
+        "sphere_size": ((steps / np.sqrt(dims / counts)).max(axis=1), "largest step over √(d/m), over d"),
+        "worst_residual": (table["sphere_residual"].max(axis=1), "largest stationarity residual, over d"),
+        "sphere_theory": Column(np.sqrt(dims / counts), ("dim",), "√(d/m)"),
+        "orders": Column(-np.array(config.losses), ("loss",), "−log10 of the loss"),
+    })  # fmt: skip
 
 
 DRAWINGS = [

@@ -12,9 +12,8 @@ import numpy as np
 from featavg.arrays import Array, Ints
 from featavg.errors import InputError
 from featavg.experiments.images.pairs import Images, load
-from featavg.experiments.implicit_bias.late_digits import ROW_COLUMNS, row_claims, rows_over_the_first, table_growth
+from featavg.experiments.implicit_bias.late_digits import ROW_COLUMNS, row_claims, rows_drawing, rows_table
 from featavg.progress import Progress
-from featavg.record import Drawing, Table
 from featavg.robustness import MinimalNorm
 from featavg.training import CrossEntropy, Iterate, LossBasedDescent
 
@@ -26,14 +25,8 @@ NEEDS = ("mnist",)
 COORDS = {"model": lambda config: config.models}
 COLUMNS = ROW_COLUMNS
 CLAIMS = row_claims(1.15, 2.30, "1e-20")
-DRAWINGS = [
-    Drawing("curves", {"x": "orders", "y": ("margin_ratio", "train_ratio", "test_ratio")}, band=0.95,
-        caption="Margin of the convolutional network over the product of the norms of its layers, and median radii at "
-        "training and test digits, over the decimal orders of the loss and in units of the first row. The published "
-        "margin grows by 2.3 down to 1e-20.",
-        options={"labels": ["margin", "radius, training digits", "radius, test digits"], "log_x": True,
-                 "x_label": "−log10 loss", "y_label": "over the first row"}),
-]  # fmt: skip
+DRAWINGS = [rows_drawing("Margin of the convolutional network", "by 2.3 down to 1e-20")]
+derive = rows_table
 NOTES = [
     "The network of Lyu & Li 2020: convolutions of 32 and 64 maps, {config.hidden} hidden units, a bias in the first "
     "layer alone, so that outputs are of degree 4 in all parameters. Here {config.images} digits in one batch, to "
@@ -166,8 +159,3 @@ def _upper(at: Moment, images: Images, steps: int) -> Array:
 
     at.module.load_state_dict({name: value.detach() for name, value in at.parameters.items()}, strict=False)
     return MinimalNorm(steps=steps).on(ask_deep(at.module, images.x, images.cluster)).upper
-
-
-def derive(config: Config, table: Table) -> Table:
-    """Growth from row to row, and all rows over the first."""
-    return table.plus({**table_growth(table), **rows_over_the_first(table, config.models)})

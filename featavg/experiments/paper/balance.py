@@ -11,7 +11,7 @@ from featavg.analysis import decompose
 from featavg.arrays import Array, Ints
 from featavg.experiments import Expect, Quantity
 from featavg.experiments.paper.setting import Setting
-from featavg.record import Column, Drawing, Table
+from featavg.record import Drawing, Table
 
 COST = ("long", 90)
 NEEDS: tuple[str, ...] = ()
@@ -84,8 +84,7 @@ def derive(config: Config, table: Table) -> Table:
         return np.polyfit(np.log(np.array(x, dtype=np.float64)), np.log(y).T, 1)[0]
 
     return table.plus({
-        "point_exponent": Column(slopes(config.counts, by_points), ("seed",), "exponent p of ratio − 1 ~ n^p"),
-        "dim_exponent": Column(slopes(config.dims, by_dim), ("seed",), "exponent p of ratio − 1 ~ d^p"),
-        "share": Column((by_points / sizes).mean(axis=1), ("seed",),
-                        "ratio − 1 of features over ratio − 1 of cluster sizes, mean over n"),
+        "point_exponent": (slopes(config.counts, by_points), "exponent p of ratio − 1 ~ n^p"),
+        "dim_exponent": (slopes(config.dims, by_dim), "exponent p of ratio − 1 ~ d^p"),
+        "share": ((by_points / sizes).mean(axis=1), "ratio − 1 of features over that of cluster sizes, mean over n"),
     })  # fmt: skip

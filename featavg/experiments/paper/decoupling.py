@@ -67,8 +67,10 @@ CLAIMS = [
            expected=1.0, tolerance=0.001, relation="at least", published=1.0, because="one point in a thousand"),
     Expect("binary_accuracy", "Summed probabilities make it a perfect binary classifier.", "Theorem 4(2), Theorem 5.5",
            expected=1.0, tolerance=0.001, relation="at least", published=1.0, because="one point in a thousand"),
-    Expect("late_own_noise", "At ηT = k⁸ a neuron holds 0.27 of the noise of every point of its class, about λ k/n.",
-           READ.format(6), expected=0.27, tolerance=0.05, because="an independent prototype; λ k/n is 0.25"),
+    Expect("late_own_noise", "At ηT = k⁸ a neuron holds λ k/n of the noise of a point of its class, on average.",
+           READ.format(6), expected=lambda config, table: table.mean("late_lambda") / config.per_cluster,
+           tolerance=0.02, relative=True, check=True,
+           because="λ_j/‖μ_j‖² = Σ_i σ_i/‖ξ_i‖² of descent; unequal clusters raise the mean of 1/n_j by a hundredth"),
     Expect("late_other", "At ηT = k⁸ the most that a neuron holds of another class's feature is 0.62, λ/40.",
            READ.format(7), expected=0.62, tolerance=0.2, because="an independent prototype; the largest of 270 varies"),
     Expect("late_other_noise", "No neuron holds more than 0.10 of the noise of another class's point.", READ.format(7),
@@ -111,10 +113,10 @@ CLAIMS = [
 DRAWINGS = [
     Drawing("curves", {"x": "time", "y": ("growth", "law", "bound")},
         caption="Coefficient λ of a class's own feature over the time ηT of the gradient flow, mean over classes and "
-        "seeds, with its law for points without noise and above the lower bound of the theorem. All grow like the "
-        "logarithm of time.",
-        options={"labels": ["measured λ", "law without noise", "bound ln(ηT)/4"], "log_x": True,
-                 "x_label": "time ηT", "y_label": "λ",
+        "seeds, with its law for points without noise, which it lies on, and above the lower bound of the theorem, "
+        "stated for ηT >= 1. All grow like the logarithm of time.",
+        options={"labels": ["measured λ", "law without noise", "bound ln(ηT)/4"], "dashed": ["law without noise"],
+                 "log_x": True, "x_label": "time ηT", "y_label": "λ",
                  "marks": [[0.1, "T of the paper's experiment"]]}),
 ]  # fmt: skip
 
@@ -245,10 +247,16 @@ def drawings(config: Config) -> list[Drawing]:
 
 
 def notes(config: Config, table: Table) -> list[str]:
-    """How many neurons no point of their class wakes."""
+    """How many neurons no point of their class wakes, and how lemmas whose statements are not at hand are read."""
     return [
         f"Of the neurons of networks with one per class, those off at all its points at the start are "
         f"{table['born_dead'].sum()} of {config.seeds * config.clusters}. A gradient flow never wakes such a neuron, "
         "so its class is not learned; steps of the paper's size do wake it. With three neurons per class the chance "
         "that all are off is negligible.",
+        "Lemmas 6 to 9 are as we read them: after the balance of derivatives a proof has to bound what a neuron holds "
+        "of the noise of its own points (6), of features and noise of other classes (7), how far margins (8) and noise "
+        "coefficients (9) are apart. An independent prototype gave 0.27; 0.62 and 0.10; 3.2, 12 % of λ; 2.0. So its λ "
+        "was 26.7, nearly that of one neuron per class, for which three seeds gave 26.4 and, for Lemma 6, 0.264; with "
+        f"{config.flow_neurons} neurons λ is {{mean[late_lambda]:.1f}} and λ k/n less. In this reading Lemma 6 is an "
+        "identity of descent, and not counted as a claim.",
     ]

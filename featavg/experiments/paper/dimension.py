@@ -32,8 +32,8 @@ STATISTICS = {
 }
 DRAWINGS = [
     Drawing("dots", {"measured": "same", "labels": "sample"}, band=0.95, options={"x_label": "same-class cosine"},
-        caption="Same-class cosine of the binary network in every dimension, with 95 % intervals over seeds: one and "
-        "the same number."),
+        caption="Same-class cosine of the binary network in every dimension, with 95 % intervals over seeds: the "
+        "same to a thousandth."),
 ]  # fmt: skip
 
 

@@ -35,29 +35,30 @@ COLUMNS = {
 }  # fmt: skip
 
 
-def _lemmas(network: str, which: str, source: str) -> list[Expect]:
+def _lemmas(network: str, which: str, proof: str, stable: str, alike: tuple[str, str]) -> list[Expect]:
+    """What is claimed of either network; `stable` and `alike` have lemmas of their own, the rest is of the proof."""
     at = {"network": network}
     return [
         Expect(
             "reconstruction", f"The weights are their start plus features plus noises, at every step ({which}).",
-            source, expected=0.0, tolerance=1e-9, relation="at most", because="an identity, in double precision", at=at,
+            proof, expected=0.0, tolerance=1e-9, relation="at most", because="an identity, in double precision", at=at,
             check=True,
         ),
         Expect(
             "settled_on", f"From step {{config.settled}} on every neuron is on at all points of its class ({which}).",
-            source, expected=1.0, tolerance=0.001, relation="at least", because="one pair in a thousand", at=at,
+            stable, expected=1.0, tolerance=0.001, relation="at least", because="one pair in a thousand", at=at,
         ),
-        Expect("balance", f"Loss derivatives stay balanced: no point's is many times another's ({which}).", source,
+        Expect("balance", f"Loss derivatives stay balanced: no point's is many times another's ({which}).", proof,
                expected=3.0, tolerance=0.0, relation="at most", at=at,
                because="three standard deviations of noise and of cluster size, both ways, allow e^0.8 to e^1"),
-        Expect("ratio", f"Features of a class grow alike ({which}).", source, expected=1.0, tolerance=0.5, at=at,
+        Expect("ratio", f"{alike[1]} grow alike ({which}).", alike[0], expected=1.0, tolerance=0.5, at=at,
                because="cluster sizes vary by {config.size_spread:.0%}; the ratio of the extremes is about 1.4"),
-        Expect("other_ratio", f"Features of other classes hardly grow ({which}).", source,
+        Expect("other_ratio", f"Features of other classes hardly grow ({which}).", proof,
                expected=0.0, tolerance=0.1, relation="at most", at=at,
                because="a tenth of the own feature; the theorem's limit is 0"),
-        Expect("noise", f"A single point's noise is remembered k/n times as strongly as a feature ({which}).", source,
-               expected=lambda config, _: 1 / config.per_cluster, tolerance=lambda config, _: 1 / config.per_cluster,
-               because="λ_j/‖μ_j‖² = Σ_i σ_i/‖ξ_i‖² gives the mean; the largest point may be twice it", at=at),
+        Expect("noise", f"No point's noise is remembered more than 2k/n times as strongly as a feature ({which}).",
+               proof, expected=lambda config, _: 2 / config.per_cluster, tolerance=0.0, relation="at most", at=at,
+               because="λ_j/‖μ_j‖² = Σ_i σ_i/‖ξ_i‖² gives k/n in the mean; the largest point may be twice it"),
     ]  # fmt: skip
 
 
@@ -67,8 +68,9 @@ CLAIMS = [
     Expect("early_index", "Averaging is complete after five steps of a hundred.", "Theorem 1, emergence",
            expected=1.0, tolerance=0.1, relation="at least", at={"network": "coarse"},
            because="unequal cluster sizes and cross-class terms cost 0.03"),
-    *_lemmas("coarse", "two classes", "Lemmas 1-5 (two classes)"),
-    *_lemmas("fine", "k classes", "Lemmas 6-12 (k classes)"),
+    *_lemmas("coarse", "two classes", "proof of Theorem 1", "Lemma 3, from a later step on",
+             ("Lemma 5", "Features of a class")),
+    *_lemmas("fine", "k classes", "proof of Theorem 4", "Lemma 3, for k classes", ("Lemma 12", "Own features")),
 ]  # fmt: skip
 PAIRS = ["two classes, own", "k classes, own", "two classes, other", "k classes, other"]
 DRAWINGS = [
@@ -103,7 +105,7 @@ class Config(Setting):
 def measure(config: Config, seed: int, case: str) -> dict[str, Any]:
     """Follow a network step by step."""
     data = config.data(seed)
-    trajectory = (config.coarse if case == "coarse" else config.fine)(data, seed, config.moments)
+    trajectory = config.trained(case, data, seed, config.moments)
     parts, network, growth = decompose(trajectory, data), trajectory.initial, trajectory.growth
     labels = data.center_labels if case == "coarse" else np.arange(data.clusters)
     same = network.neuron_class[:, None] == labels

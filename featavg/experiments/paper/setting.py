@@ -56,6 +56,10 @@ class Setting:
         start = BinaryNetwork.random(data, self.neurons_per_class, seed=NETWORK_SEED + seed, scale=scale)
         return train(start, data, GradientDescent(steps=self.steps, step_size=step_size), save_at=save_at)
 
+    def trained(self, kind: str, data: Dataset, seed: int, save_at: Any = None) -> Trajectory:
+        """Train the network of either kind, coarse or fine."""
+        return (self.coarse if kind == "coarse" else self.fine)(data, seed, save_at)
+
     def fine(self, data: Dataset, seed: int, save_at: Any = None) -> Trajectory:
         """Train the k-class network, one neuron per class, on the fine labels."""
         start = MulticlassNetwork.random(data, 1, seed=NETWORK_SEED + seed)

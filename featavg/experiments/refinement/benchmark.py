@@ -9,18 +9,18 @@ from typing import Any
 
 import numpy as np
 
-from featavg.arrays import Array
+from featavg.arrays import Array, Ints
 from featavg.experiments import Quantity
 from featavg.experiments.refinement.benchmark_split import BenchmarkSplit, Draw, reference_split
 from featavg.experiments.refinement.methods import Method, Setting
 from featavg.experiments.refinement.neighbours import Neighbours
 from featavg.experiments.refinement.tuning import Trials, accuracy, walked
-from featavg.experiments.refinement.verdict import Verdict, verdict
 from featavg.model import Network
 from featavg.progress import Progress
 from featavg.refine import SubclassClassifier
-from featavg.robustness import Readout
+from featavg.robustness import Budget, Readout, robust_accuracy, robust_at
 
+BUDGET = Budget(nodes=2000, seconds=0.15)  # of a point
 NEIGHBOURS = (1, 3, 5, 9)
 SUMMED: Readout = "summed-probabilities"
 MAXIMUM: Readout = "maximum"
@@ -105,8 +105,14 @@ def numbers_of(
         for readout, part in ((SUMMED, few), (MAXIMUM, fewer))
         if readout in readouts
     }
-    own, top = found[readouts[0]], found.get(MAXIMUM, Verdict(np.nan, np.nan))
-    return dict(zip(NUMBERS, (clean, own.lower, own.upper, top.lower, top.upper, seconds), strict=True))
+    own, top = found[readouts[0]], found.get(MAXIMUM, (np.nan, np.nan))
+    return dict(zip(NUMBERS, (clean, *own, *top, seconds), strict=True))
+
+
+def verdict(network: Network, x: Array, y: Ints, radius: float, readout: Readout) -> tuple[float, float]:
+    """The share of points of which it is proved that no perturbation up to the radius fools them, then not refuted."""
+    found = robust_accuracy(robust_at(network, x, y, radius, readout=readout, budget=BUDGET, proofs=False), radius)
+    return float(found.lower[0]), float(found.upper[0])
 
 
 def auto(split: BenchmarkSplit, rules: Conditions) -> tuple[Numbers, int]:

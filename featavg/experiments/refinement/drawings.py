@@ -45,7 +45,7 @@ def pareto(prefix: str, radius: float, title: str = "") -> list[Drawing]:
             options={"x_label": "clean accuracy", "y_label": robust}),
         Drawing("dots", {"measured": upper, "lower": f"{prefix}pareto_lower", "upper": upper, "labels": labels},
                 caption=f"{title}The same robust accuracies with what is proved of them: the truth lies on the line. "
-                "Nothing is proved of k-NN, and where many neurons bend within the radius the search ends too early.",
+                "Nothing is proved of k-NN; elsewhere a line that is seen is of searches that ended early.",
                 options={"x_label": robust}),
         Drawing("scatter", {"x": f"{prefix}pareto_seconds", "y": upper, "labels": labels},
             caption=f"{title}CPU seconds from the points to the classifier against robust accuracy, means over seeds; "

@@ -71,7 +71,7 @@ def leads(counts: Sequence[int], table: Table) -> BySeed:
         "digits_lead": (lead(table, "true fine labels", "coarse"), f"difference of {HOW}"),
         "adversarial_gain": (
             attacked - against,
-            "difference of what PGD leaves at ℓ2 radius 1.0; little can be proved of the second network",
+            "difference of robust accuracy at ℓ2 radius 1.0 that is not refuted, summed probabilities",
         ),
         "auto_gap": (
             best - table.sel("lower", method=AUTO),

@@ -163,8 +163,7 @@ def derive(config: Config, table: Table, prepared: Benchmark) -> Table:
     table = table.plus(
         {"tuning_seconds": Column(seconds, ("tuned",), "CPU seconds of all trials")}, {"tuned": list(prepared.trials)}
     )
-    by_seed = costs(table, prepared) | leads(config.counts, table)
-    return table.plus({name: Column(values, ("seed",), how) for name, (values, how) in by_seed.items()})
+    return table.plus(costs(table, prepared) | leads(config.counts, table))
 
 
 def _by_size(config: Config, table: Table) -> tuple[dict[str, Column], dict[str, Any]]:
@@ -200,7 +199,7 @@ def drawings(config: Config) -> list[Drawing]:
             options={"labels": ["discovered"], "x_label": "sub-labels per class", "y_label": robust, "log_x": True}),
         Drawing("curves", {"x": "neurons", "y": "width_robust"},
             caption="Robust accuracy over the number of neurons: more of them do nothing for coarse labels; for finer "
-            "ones, with one neuron per sub-label, they are more sub-labels. Robust means that PGD leaves it standing.",
+            "ones, with one neuron per sub-label, they are more sub-labels. Robust means not refuted.",
             options={"labels": ["coarse labels", "one sub-label per neuron"], "x_label": "neurons", "y_label": robust,
                      "log_x": True}),
     ]  # fmt: skip

@@ -149,7 +149,7 @@ def _curves(prefix: str, task: ImageTask, benchmark: Benchmark) -> dict[str, Col
     }
 
 
-def _leads(prefix: str, task: ImageTask, table: Table) -> dict[str, Column]:
+def _leads(prefix: str, task: ImageTask, table: Table) -> dict[str, tuple[Any, str]]:
     """What the finest sub-labels gain over coarse ones, and auto loses against the best number: (seed,)."""
 
     def at(number: str, method: str) -> Any:
@@ -161,10 +161,8 @@ def _leads(prefix: str, task: ImageTask, table: Table) -> dict[str, Column]:
     lead = at("lower", f"discovered {task.finest}") - at("upper", "coarse")
     note = "proved for sub-labels, not refuted for coarse; both tuned by the same rule"
     return {
-        f"{prefix}lead": Column(lead, ("seed",), f"{how}: {note}"),
-        f"{prefix}auto_gap": Column(
-            best - at("lower", AUTO), ("seed",), f"{how}, proved: the best fixed number minus auto"
-        ),
+        f"{prefix}lead": (lead, f"{how}: {note}"),
+        f"{prefix}auto_gap": (best - at("lower", AUTO), f"{how}, proved: the best fixed number minus auto"),
     }
 
 

@@ -13,6 +13,7 @@ from featavg.figures.canvas import (
     INK,
     line_look,
     lines_of,
+    log_ticks,
     name_axes,
     name_lines,
     one_label_each,
@@ -28,6 +29,7 @@ def curves(
     *,
     caption: str,
     labels: Sequence[str] = (),
+    dashed: Sequence[str] = (),
     lower: ArrayLike | None = None,
     upper: ArrayLike | None = None,
     published_x: ArrayLike | None = None,
@@ -44,6 +46,7 @@ def curves(
 ) -> Figure:
     """Draw `y` (line, point) over `x` (point,) or (line, point), with a band between `lower` and `upper`.
 
+    Lines with a label in `dashed` are dashes, which show a line that they lie on.
     `levels` are horizontal lines, `marks` vertical ones, each (value, label); published series (line, point) are
     open markers in the colour of the line of the same number.
 
@@ -56,6 +59,7 @@ def curves(
     paper(axes, log_x, log_y)
     for index, label in enumerate(one_label_each(labels, len(lines), "labels")):
         colour, stroke = line_look(index)
+        stroke = "dashed" if label in dashed else stroke
         axes.plot(places[index], lines[index], color=colour, linestyle=stroke, linewidth=1.8, label=label or None)
     if lower is not None and upper is not None:
         bottom, top = lines_of(lower, "lower", lines.shape), lines_of(upper, "upper", lines.shape)
@@ -67,6 +71,8 @@ def curves(
         _points(axes, published_x, published_y, published_labels)
     if log_x:
         ticks_at(axes, np.unique(places[places > 0]))
+    if log_y:
+        log_ticks(axes.yaxis)
     _references(axes, levels, marks)
     name_axes(axes, title, x_label, y_label)
     name_lines(figure, axes)

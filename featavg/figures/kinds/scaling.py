@@ -7,7 +7,6 @@ from collections.abc import Sequence
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 from numpy.typing import ArrayLike
 
 from featavg.arrays import Array
@@ -16,11 +15,11 @@ from featavg.figures.canvas import (
     INK,
     line_look,
     lines_of,
+    log_ticks,
     name_axes,
     name_lines,
     one_label_each,
     paper,
-    readable,
     sheet,
     ticks_at,
 )
@@ -75,7 +74,8 @@ def scaling(
         )
     _straight(axes, places, points, fit, fit_labels, "fit", "solid")
     _straight(axes, places, points, theory, theory_labels, "theory", "dashed")
-    _ticks(axes, np.unique(places))
+    ticks_at(axes, np.unique(places))
+    log_ticks(axes.yaxis)
     name_axes(axes, title, x_label, y_label)
     name_lines(figure, axes)
     return figure
@@ -104,12 +104,3 @@ def _straight(
             linewidth=1.4,
             label=label or name,
         )
-
-
-def _ticks(axes: Axes, places: Array) -> None:
-    """Ticks at the measured places while they fit, and numbers people write: 1, 2, 3, 5 and powers of ten."""
-    ticks_at(axes, places)
-    low, high = axes.get_ylim()
-    axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 3.0, 5.0) if high / low < 300 else (1.0,)))
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: readable(value)))
-    axes.yaxis.set_minor_formatter(NullFormatter())

@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 from numpy.typing import ArrayLike
 
 from featavg.arrays import finite_vector
-from featavg.figures.canvas import line_look, name_axes, name_lines, one_label_each, paper, sheet
+from featavg.figures.canvas import line_look, log_ticks, name_axes, name_lines, one_label_each, paper, sheet
 from featavg.figures.kinds.scaling import MARKERS
 
 
@@ -37,6 +37,9 @@ def scatter(
         # Marks and colours come round together; shifted by one each time, no two points look the same.
         mark = MARKERS[(index + index // len(MARKERS)) % len(MARKERS)]
         axes.plot([across[index]], [up[index]], mark, color=line_look(index)[0], markersize=8, label=label)
+    for axis, log in ((axes.xaxis, log_x), (axes.yaxis, log_y)):
+        if log:
+            log_ticks(axis)
     name_axes(axes, title, x_label, y_label)
     name_lines(figure, axes)
     return figure

@@ -15,6 +15,7 @@ GROWTH, BACK_OFF = 2 ** (1 / 5), 2 ** (1 / 10)
 # So many steps taken back while the log-loss falls by less than FALL are the end: where points cannot be separated,
 # steps of the largest size that is not taken back go on for ever around the lowest loss.
 PATIENCE, FALL = 200, 1e-6
+LARGEST = 1e100  # of α, which grows without end where the gradient is 0 to all digits
 
 
 class State(NamedTuple):
@@ -71,7 +72,7 @@ class LossBasedDescent(Rule):
         # `<=`: from a tiny start the loss does not change in its last digit for many steps.
         if not new.log_loss <= at.log_loss:
             return at, state._replace(alpha=alpha / BACK_OFF, rejected=state.rejected + 1)
-        state = state._replace(alpha=alpha * GROWTH, margin=max(state.margin, float(new.margins.min())))
+        state = state._replace(alpha=min(alpha * GROWTH, LARGEST), margin=max(state.margin, float(new.margins.min())))
         if new.log_loss <= state.mark - FALL:
             state = state._replace(mark=float(new.log_loss), rejected=0)
         return new, state
@@ -80,12 +81,12 @@ class LossBasedDescent(Rule):
         """The loss is reached, or no longer falls."""
         if at.log_loss <= self.log_loss:
             return "finished"
-        if state.rejected < PATIENCE:
+        if state.rejected < PATIENCE and state.alpha < LARGEST:
             return None
+        why = "its gradient is 0" if state.alpha >= LARGEST else f"{PATIENCE} steps were taken back"
         return (
-            f"ended early: the loss no longer falls, {PATIENCE} steps were taken back (log-loss "
-            f"{float(at.log_loss):.4g}, best smallest margin {state.margin:.3g}); points that this network cannot "
-            "separate end like this"
+            f"ended early: the loss no longer falls, {why} (log-loss {float(at.log_loss):.4g}, best smallest margin "
+            f"{state.margin:.3g}); points that this network cannot separate end like this"
         )
 
 
