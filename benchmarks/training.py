@@ -64,9 +64,8 @@ def ours(name: str, steps: int, dtype: Any = np.float64) -> Run:
     return lambda: fa.train(network, data, fa.GradientDescent(steps=steps), dtype=dtype)
 
 
-def gram_loop(name: str, steps: int, dtype: Any = np.float64) -> Run:
+def gram_loop(data: Any, network: Any, steps: int, dtype: Any = np.float64) -> Run:
     """C ← C − ηG, Z ← Z − ηKG: what anybody would write first."""
-    data, network = task(name)
     y, rows, eta = network.targets(data), np.arange(len(data)), dtype(1e-3)
     x, w, a = (array.astype(dtype) for array in (data.x, network.weights, network.second))
     binary = network.output_count == 1
@@ -119,8 +118,8 @@ def torch_loop(name: str, steps: int) -> Run:
 
 PEERS: dict[str, tuple[Callable[[str, int], Run], Any]] = {
     "PyTorch": (torch_loop, np.float64),
-    "NumPy Gram loop": (gram_loop, np.float64),
-    "NumPy Gram loop, float32": (lambda name, steps: gram_loop(name, steps, np.float32), np.float32),
+    "NumPy Gram loop": (lambda name, steps: gram_loop(*task(name), steps), np.float64),
+    "NumPy Gram loop, float32": (lambda name, steps: gram_loop(*task(name), steps, np.float32), np.float32),
 }
 
 

@@ -37,7 +37,10 @@ def picture(
     """
     if y and lines:
         raise InputError("a picture has either a second axis or lines, got both")
-    table = results.to_table().at(**(at or {}))
+    table = results.to_table()
+    if unknown := sorted(set(at or {}) - set(table.coords)):
+        raise InputError(f"the sweep varies {', '.join(table.coords)}, got a place on {unknown[0]!r}")
+    table = table.at(**(at or {}))
     if value not in table.columns:
         raise InputError(f"the sweep measured {', '.join(table.columns)}, got {value!r}")
     wanted = [name for name in (y or lines, x, SEED) if name]
@@ -76,11 +79,12 @@ def _lines(table: Table, value: str, x: str, lines: str, seeds: int) -> Drawing:
         raise InputError(f"lines need numbers along {x}, got {', '.join(map(str, places))}; draw it as y=")
     steps = np.diff(np.log(places)) if (places > 0).all() and len(places) > 2 else np.zeros(1)
     spread = bool(steps.sum() > np.log(20))  # over more than a decade equal steps hide the small values
+    names = {"labels": [f"{lines} = {place}" for place in table[lines].tolist()]} if lines else {}
     around = f", with Student's {LEVEL:.0%} interval" if band else ""
     return Drawing(
         "curves",
-        {"x": x, "y": value} | ({"labels": lines} if lines else {}),
+        {"x": x, "y": value},
         f"{value}, mean over {seeds} seeds{around}" + (f", one line per {lines}." if lines else "."),
-        {"x_label": x, "y_label": value, "log_x": spread},
+        {"x_label": x, "y_label": value, "log_x": spread, **names},
         band,
     )

@@ -58,10 +58,16 @@ class Specification:
     first_seed: int = 0
 
     def __post_init__(self) -> None:
-        for name in ("draws", "design_seed", "seeds", "first_seed"):
+        for name, least in (("draws", 0), ("design_seed", 0), ("seeds", 1), ("first_seed", 0)):
             value = getattr(self, name)
-            if not isinstance(value, int) or value < (name == "seeds"):
-                raise InputError(f"{name} of a sweep must be a whole number, got {value!r}")
+            if not isinstance(value, int) or isinstance(value, bool) or value < least:
+                raise InputError(f"{name} of a sweep must be a whole number from {least}, got {value!r}")
+        if not all(isinstance(part, Mapping) for part in (self.base, self.axes, self.random)):
+            raise InputError("base, axes and random of a sweep must be tables of parameters")
+        if "seed" in {*self.base, *self.axes, *self.random}:
+            raise InputError(
+                "the seed is no parameter of a sweep; say how many with seeds, and from where with first_seed"
+            )
         if bool(self.random) != bool(self.draws):
             raise InputError("random axes and `draws`, how many to draw, go together; give both or neither")
         twice = sorted((set(self.base) & set(self.axes)) | (set(self.random) & (set(self.axes) | set(self.base))))
@@ -115,10 +121,7 @@ def read_specification(source: str | os.PathLike[str] | Mapping[str, Any]) -> Sp
             f'a sweep needs function = "module:name" and may have {", ".join(FIELDS[1:])}, got '
             f"{', '.join(map(str, unknown or sorted(content))) or 'nothing'}"
         )
-    spec = Specification(**content)
-    if not all(isinstance(part, Mapping) for part in (spec.base, spec.axes, spec.random)):
-        raise InputError("base, axes and random of a sweep must be tables of parameters")
-    return spec
+    return Specification(**content)
 
 
 def resolve(function: str) -> Callable[..., Mapping[str, Any]]:
@@ -157,28 +160,43 @@ def _read(path: Path) -> dict[str, Any]:
 
 def _values(about: Any) -> list[Any]:
     """The values of an axis: a list, or `count` from one end to the other."""
-    if isinstance(about, Mapping):
-        try:
-            low, high, count = float(about["from"]), float(about["to"]), int(about["count"])
-            spaced = np.geomspace(low, high, count) if about.get("log") else np.linspace(low, high, count)
-        except (KeyError, TypeError, ValueError):
-            raise InputError(f"an axis is a list, or has from, to, count and perhaps log, got {dict(about)}") from None
-        return [float(value) for value in spaced]
-    if isinstance(about, str) or not isinstance(about, Iterable) or not (values := list(about)):
-        raise InputError(f"an axis must be a list of at least one value, got {about!r}")
-    return values
+    if not isinstance(about, Mapping):
+        return _listed(about)
+    low, high = _ends(about, "from, to, count")
+    count = about["count"]
+    if not isinstance(count, int) or count < 1:
+        raise InputError(f"the count of an axis must be a whole number from 1, got {count!r}")
+    spaced = np.geomspace(low, high, count) if about.get("log") else np.linspace(low, high, count)
+    return [float(value) for value in spaced]
 
 
 def _draw(rng: np.random.Generator, about: Any) -> Any:
-    if isinstance(about, list | tuple):
-        return about[int(rng.integers(len(about)))]
-    try:
-        low, high = float(about["from"]), float(about["to"])
-        if about.get("log"):
-            return math.exp(rng.uniform(math.log(low), math.log(high)))
-        return float(rng.uniform(low, high))
-    except (AttributeError, KeyError, TypeError, ValueError):
-        raise InputError(f"a random axis is a list, or has from, to and perhaps log, got {about!r}") from None
+    """A value of a random axis: one of a list, or from between two ends."""
+    if not isinstance(about, Mapping):
+        values = _listed(about)
+        return values[int(rng.integers(len(values)))]
+    low, high = _ends(about, "from, to")
+    if about.get("log"):
+        return math.exp(rng.uniform(math.log(low), math.log(high)))
+    return float(rng.uniform(low, high))
+
+
+def _listed(about: Any) -> list[Any]:
+    if isinstance(about, str) or not isinstance(about, Iterable) or not (values := list(about)):
+        raise InputError(f"an axis must be a list of at least one value, or have from and to, got {about!r}")
+    return values
+
+
+def _ends(about: Mapping[str, Any], needed: str) -> tuple[float, float]:
+    """Where an axis begins and ends, once it is known to have what is needed and nothing else."""
+    names = set(needed.split(", "))
+    low, high = (float(end) if isinstance(end := about.get(name), int | float) else math.nan for name in ("from", "to"))
+    numbers = math.isfinite(low) and math.isfinite(high)
+    if not numbers or not names <= set(about) <= names | {"log"}:
+        raise InputError(f"an axis that is no list has {needed} and perhaps log, got {dict(about)}")
+    if about.get("log") and not (low > 0 and high > 0):
+        raise InputError(f"a logarithmic axis needs positive ends, got {low:g} and {high:g}")
+    return low, high
 
 
 def _check_names(function: Callable[..., Any], given: set[str]) -> None:

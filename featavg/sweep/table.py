@@ -102,8 +102,8 @@ class Results:
             buffer = io.BytesIO()
             try:
                 self.to_frame().to_parquet(buffer)
-            except ImportError:
-                raise InputError("Parquet needs pyarrow: pip install pyarrow, or export a .csv") from None
+            except (ImportError, InputError):  # one of the two is not there
+                raise InputError("Parquet needs pandas and pyarrow: pip install both, or export a .csv") from None
             write_whole(path, buffer.getvalue())
         else:
             raise InputError(f"a sweep is exported to .csv or .parquet, got {path.name}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -79,11 +80,16 @@ class Setup:
         return choose_engine(self.engine, work, needs, batches, type(rule).__name__)
 
     def _first(self, name: str, datas: Sequence[Dataset], weights: Array) -> FirstLayer:
-        """The first layer; runs on the same data share its Gram matrix, half of a large run."""
-        if name != "gram" or any(data is not datas[0] for data in datas):
+        """The first layer; runs on the same data, which follow each other, share its Gram matrix."""
+        if name != "gram":
             return ENGINES[name](self._stack([data.x for data in datas]), weights)
-        known = [before.matrix for data, before in self.last if data is datas[0]]
-        first = Gram(self._stack([datas[0].x]), weights, *known)
+        begins = [i for i, data in enumerate(datas) if not i or data is not datas[i - 1]]
+        x = self._stack([datas[i].x for i in begins])
+        if len(begins) > 1:
+            runs = [slice(*ends) for ends in pairwise([*begins, len(datas)])]
+            return Gram(x, weights, sharing=runs if len(runs) < len(datas) else None)
+        known = next((before.matrix for data, before in self.last if data is datas[0]), None)
+        first = Gram(x, weights, known)
         self.last[:] = [(datas[0], first)]
         return first
 

@@ -103,7 +103,7 @@ def train_many(
     """Train each network on its own data, all in step: what `train` gives one by one, to the last bit, sooner.
 
     Networks of equal shapes on equally many points are stacked; rules that choose their own step sizes run one by one.
-    Large runs on one and the same data set share its Gram matrix, and plain descent reads it once for all of them.
+    Runs on one and the same data set share its Gram matrix, and plain descent of large ones reads it once for all.
     Arguments are those of `train`, the same for all runs.
 
     >>> from featavg import BinaryNetwork, sample_clusters
@@ -192,7 +192,8 @@ def _stacks(
             apart = (id(data), *upper) if plain and setup.descends(network, data, rule) else i
         alike.setdefault((shapes, network.activation, data.x.shape, data.dim, apart), []).append(i)
     # Runs on the same data follow each other, and share what is computed of the data alone.
-    return sorted(alike.values(), key=lambda members: id(datas[members[0]]))
+    stacks = [sorted(members, key=lambda i: id(datas[i])) for members in alike.values()]
+    return sorted(stacks, key=lambda members: id(datas[members[0]]))
 
 
 def _warn(runs: Sequence[Trajectory]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import subprocess
 import sys
@@ -155,6 +156,9 @@ def test_a_trial_done_between_two_looks_is_not_claimed_again(tmp_path: Path) -> 
     assert list((tmp_path / "claims").iterdir()) == []
 
 
+SPAN = {"from": -1, "to": 1, "log": True}
+
+
 @pytest.mark.parametrize(
     ("spec", "complaint"),
     [
@@ -165,6 +169,18 @@ def test_a_trial_done_between_two_looks_is_not_claimed_again(tmp_path: Path) -> 
         ({"functoin": "functions:square"}, 'needs function = "module:name"'),
         ({"function": "functions:square", "axes": {"x": []}}, "at least one value"),
         ({"function": "functions:square", "axes": {"x": {"from": 1}}}, "has from, to, count"),
+        ({"function": "functions:square", "axes": {"x": {"from": 1, "to": 2, "count": 0}}}, "from 1, got 0"),
+        ({"function": "functions:square", "axes": {"x": {"from": 1, "to": 2, "count": 2, "logg": True}}}, "'logg'"),
+        ({"function": "functions:square", "axes": {"x": {"from": "a", "to": 2, "count": 2}}}, "'from': 'a'"),
+        ({"function": "functions:square", "axes": {"x": {"from": 1, "to": math.inf, "count": 2}}}, "'to': inf"),
+        ({"function": "functions:square", "axes": {"x": SPAN | {"count": 2}}}, "positive ends, got -1 and 1"),
+        ({"function": "functions:square", "random": {"x": SPAN}, "draws": 2}, "positive ends, got -1 and 1"),
+        ({"function": "functions:square", "random": {"x": []}, "draws": 2}, "at least one value"),
+        ({"function": "functions:square", "random": {"x": SPAN | {"count": 2}}, "draws": 2}, "has from, to and"),
+        ({"function": "functions:square", "base": {"x": 0, "seed": 1}}, "the seed is no parameter"),
+        ({"function": "functions:square", "axes": {"x": [0], "seed": [1]}}, "the seed is no parameter"),
+        ({"function": "functions:square", "base": 3}, "must be tables of parameters"),
+        ({"function": "functions:square", "base": {"x": 0}, "seeds": True}, "a whole number from 1, got True"),
         ({"function": "functions:square", "base": {"x": 0}, "axes": {"x": [0]}}, "got x twice"),
         ({"function": "functions:square", "random": {"x": [0]}}, "go together"),
         ({"function": "functions:square", "base": {"x": 0}, "seeds": 0}, "seeds of a sweep"),
@@ -240,7 +256,7 @@ def test_toml_files_are_read_and_tables_exported(tmp_path: Path) -> None:
 
         assert read_parquet(tmp_path / "t.parquet")["y"].tolist() == [0, 1, 4, 5]
     else:
-        with pytest.raises(InputError, match="pip install"):
+        with pytest.raises(InputError, match="Parquet needs pandas and pyarrow: pip install both"):
             found.export(tmp_path / "t.parquet")
     with pytest.raises(InputError, match="has the columns x, seed"):
         found.column("z")
@@ -275,6 +291,7 @@ def test_phase_diagrams_and_lines_are_drawn_from_the_table(tmp_path: Path) -> No
     axes = draw(drawing, lines.evidence.table).axes[0]
     assert axes.get_xscale() == "log"
     np.testing.assert_allclose(axes.get_lines()[1].get_ydata(), [11.005, 20.005, 110.005])
+    assert [line.get_label() for line in axes.get_lines()] == ["kind = a", "kind = b"]
     assert lines.title == "height over x and kind at y = 1"
 
 
@@ -287,6 +304,7 @@ def test_phase_diagrams_and_lines_are_drawn_from_the_table(tmp_path: Path) -> No
         ({"value": "height", "x": "x", "y": "y", "lines": "kind"}, "either a second axis or lines, got both"),
         ({"value": "height", "x": "kind", "at": {"x": 1, "y": 1}}, "lines need numbers along kind, got a, b"),
         ({"value": "height", "x": "x", "at": {"y": 3}}, "y has no place 3; it has 1, 2"),
+        ({"value": "height", "x": "x", "at": {"z": 3}}, "varies y, x, kind, seed, got a place on 'z'"),
     ],
 )
 def test_pictures_that_cannot_be_drawn_are_refused(tmp_path: Path, options: Any, complaint: str) -> None:

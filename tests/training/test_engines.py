@@ -209,20 +209,20 @@ def test_rows_are_added_four_by_four_and_one_by_one() -> None:
 
 
 def points(kind: str, dtype: Any) -> Array:
-    if kind == "compact":
-        return sample_clusters(clusters=4, samples=50, seed=0).x.astype(dtype)
+    rng = np.random.default_rng(0)
+    compact = sample_clusters(clusters=4, samples=300, seed=0).x
     if kind == "subset":  # no longer a triangle
-        return sample_clusters(clusters=4, samples=50, seed=0).x[np.random.default_rng(0).permutation(50)].astype(dtype)
-    if kind == "zero row":
-        return np.tril(np.random.default_rng(0).standard_normal((30, 40)), -1).astype(dtype)
-    return (
-        np.random.default_rng(0)
-        .standard_normal({"wide": (20, 50), "tall": (50, 20), "one": (1, 3)}[kind])
-        .astype(dtype)
-    )
+        compact = compact[rng.permutation(300)]
+    elif kind == "one above":  # no longer a triangle, by one number beside the diagonal
+        compact[270, 4 + 271] = 3.0
+    elif kind == "zero row":
+        compact = np.tril(rng.standard_normal((230, 240)), -1)
+    elif kind != "compact":
+        compact = rng.standard_normal({"wide": (220, 250), "tall": (250, 220), "one": (1, 3)}[kind])
+    return compact.astype(dtype)
 
 
-@pytest.mark.parametrize("kind", ["compact", "subset", "zero row", "wide", "tall", "one"])
+@pytest.mark.parametrize("kind", ["compact", "subset", "one above", "zero row", "wide", "tall", "one"])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_the_gram_matrix_is_that_of_the_points(kind: str, dtype: Any) -> None:
     x = points(kind, dtype)
@@ -295,3 +295,29 @@ def test_runs_on_one_data_set_share_its_gram_matrix(monkeypatch: pytest.MonkeyPa
     assert made == [200, 200]
     for network, data, run in zip(networks, chosen, together, strict=True):
         np.testing.assert_array_equal(run.final.weights, train(network, data, rule).final.weights)
+
+
+@pytest.mark.parametrize("rule", ["plain", "decay", "momentum"])
+@pytest.mark.parametrize("options", [{}, {"batch_size": 8, "engine": "gram"}], ids=str)
+@pytest.mark.parametrize("largest", [2**30, 100])
+def test_small_runs_on_a_few_data_sets_share_them_to_the_last_bit(
+    rule: str, options: Any, largest: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[int] = []
+
+    def counted(x: Any) -> Any:
+        made.append(x.ndim)
+        return gram_matrix(x)
+
+    monkeypatch.setattr(gram, "LARGEST", largest)
+    monkeypatch.setattr(gram, "gram_matrix", counted)
+    datas = [sample_clusters(clusters=4, dim=200, samples=40, seed=seed) for seed in range(3)]
+    chosen = [datas[i] for i in (0, 1, 0, 2, 1, 0)]
+    networks = [BinaryNetwork.random(data, 2, seed=i, scale=1e-2 * (1 + i)) for i, data in enumerate(chosen)]
+    together = train_many(networks, chosen, RULES[rule], **options)
+    assert made == ([] if largest == 100 else [3, 2, 2, 2])  # the stack, and its three samples
+    for network, data, run in zip(networks, chosen, together, strict=True):
+        alone = train(network, data, RULES[rule], **options)
+        assert run.data is data
+        assert_array_equal(run.final.weights, alone.final.weights)
+        assert_array_equal(run.margins, alone.margins)

@@ -107,10 +107,10 @@ DRAWINGS = [
     Drawing("dots", {"measured": column, "labels": "world", "expected": expected}, band=0.95, at={"step": step},
             caption=f"Median exact radius of the network on {labels} labels over that of the nearest-center rule, "
             f"after {step} steps, one thing of the paper's setting changed at a time. Ticks: {ticks}.",
-            options={"x_label": "median exact radius / best", "limits": [0, 1.25]})
+            options={"x_label": "median exact radius / that of the nearest-center rule", "limits": [0, 1.25]})
     for column, labels, expected, ticks, step in (
         ("coarse", "coarse", "predicted", "the closed form of averages, early in training", 100),
-        ("fine", "fine", "one", "the best rule", 1000),
+        ("fine", "fine", "one", "that rule itself, which is not the best where norms differ", 1000),
     )
 ]  # fmt: skip
 
@@ -252,13 +252,15 @@ def notes(config: Config, table: Table) -> list[str]:
     def part(name: str, column: str = "coarse", step: int = first) -> str:
         return f"{table.sel(column, world=name, step=step).mean():.2f}"
 
+    seeds = table.sel("coarse", world="cosine 0.9", step=first)
     return [
-        f"Answer: orthogonal centers of equal norm are not needed. At a cosine of 0.9 between all centers averages "
-        f"still have {part('cosine 0.9')} of the best radius ({part('as in the paper')} in the paper's setting), "
-        f"although every neuron now also holds the features of the other class with a minus, which lowers its index to "
-        f"{part('cosine 0.9', 'index')}. Norms and cluster sizes that differ by 4 and 16 give {part('norms 1 to 4')} "
-        f"and {part('sizes 1 to 16')}, early closer to sums of points, later to equal margins. What matters is how "
-        f"many features a sample carries: {part('2 features')}, {part('3 features')} and {part('5 features')} of the "
-        f"best with 2, 3 and all 5 of its class. Where features are global, averages are the best there is, and "
+        f"Answer: orthogonal centers of equal norm are not needed. At a cosine of 0.6 between all centers averages "
+        f"still have {part('cosine 0.6')} of the best radius ({part('as in the paper')} in the paper's setting), "
+        f"although every neuron now also holds the features of the other class with a minus; at 0.9, where that lowers "
+        f"its index to {part('cosine 0.9', 'index')}, they have {part('cosine 0.9')} on average, by seed from "
+        f"{seeds.min():.2f} to {seeds.max():.2f}. Norms that differ by 4 cost less ({part('norms 1 to 4')}), cluster "
+        f"sizes that differ by 16 more ({part('sizes 1 to 16')}). What matters is how many features a sample "
+        f"carries: {part('2 features')}, {part('3 features')} and {part('5 features')} of the best with 2, 3 and all 5 "
+        f"of its class. Where features are global, averages are the best there is, and "
         f"labels that name one of them hurt ({part('5 features', 'fine', last)} after {last} steps).",
     ]

@@ -277,7 +277,7 @@ def notes(config: Config, table: Table) -> list[str]:
     first, last = config.moments[0], config.moments[-1]
 
     def part(name: str, step: int, column: str = "radius") -> str:
-        return f"{table.sel(column, supervision=name, step=step).mean():.2f}"
+        return f"{table.sel(column, supervision=name, step=step).mean():.2{'g' if column == 'loss' else 'f'}}"
 
     every, wrong = f"{config.labels[-1]} labels", f"{100 * config.wrong[-1]:g} % wrong"
     few = f"{100 * config.known[1]:g} % known, rest coarse"

@@ -96,8 +96,8 @@ CLAIMS = [
                tolerance=0.05, because="it learns the same direction, up to unequal cluster sizes")
         for name in ("momentum", "weight decay", "normalised", "second layer too", "leaky ReLU")
     ),
-    Expect("gain", "Sign descent averages at √(2/π) of the radius.", SOURCE, at={"learner": "sign"},
-           expected=(2 / np.pi) ** 0.5, tolerance=0.08,
+    Expect("gain", "Sign descent averages at a radius near √(2/π) of that of gradient descent.", SOURCE,
+           at={"learner": "sign"}, expected=(2 / np.pi) ** 0.5, tolerance=0.08,
            because="signs of later gradients differ from the first: three pilot seeds gave 0.82 to 0.84"),
     Expect("gain", "Adam is between sign and gradient descent.", SOURCE, at={"learner": "Adam"}, expected=0.9,
            tolerance=0.1, because="its first steps are signs, later ones are weighed: one pilot seed gave 0.86"),

@@ -168,5 +168,5 @@ def notes(config: Config, table: Table) -> list[str]:
         f"it is {part('index', TALKS, first)} and {part('index', TALKS, last)} after {first} and {last} steps. But "
         f"what does not average is not robust either: its radius is {part('radius', TALKS, last)} of the best, where "
         f"averages have {part('radius', PAPER, last)}; the random start is in the way instead, and goes as 1/√width. "
-        f"Nowhere in the diagram is the radius above that of averages.",
+        f"Nowhere in the diagram is the radius above that of averages by more than the noise of its medians.",
     ]

@@ -72,7 +72,7 @@ CLAIMS = [
                "seeds were within 0.04")
         for dim in (10, 20, 160)
     ),
-    Expect("averaging", "With eight dimensions per feature averages lose √(k/2), whatever directions features share.",
+    Expect("averaging", "With eight dimensions per feature averages lose nearly √(k/2), in addition to overlaps.",
            SOURCE, at={"world": "d = 160"}, expected=lambda config, _: float(np.log(config.clusters / 2) / 2),
            tolerance=0.2, because="fine labels lose a tenth to overlaps of which averages know nothing; one pilot seed "
            "gave 1.02"),
@@ -243,5 +243,5 @@ def notes(config: Config, table: Table) -> list[str]:
         f"{factor('averaging', 'd = 20')}, {factor('averaging', 'd = 10')} and {factor('averaging', 'd = 5')} more, "
         f"which fine ones do. Averaging is the larger part down to two features per dimension. Neurons are scarcer "
         f"than dimensions: with {config.widths[0]} of them for {config.clusters} features fine labels lose "
-        f"{factor('training', few)}, as much as averages do.",
+        f"{factor('training', few)}, more than averages do.",
     ]

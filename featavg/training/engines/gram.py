@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from featavg.arrays import Array
@@ -11,21 +13,24 @@ from featavg.training.engines.base import ALL, Batch, FirstLayer, Groups
 LARGEST = 2**30
 # Below this many multiplications the zeros of a step are not worth looking for.
 SMALL = 300_000
-# Columns of X at a time where they are triangular: fewer skip more zeros, and make more passes over K.
-PANEL = 128
+# Points from which it pays to look whether X is triangular, and columns at a time that are looked at.
+TRIANGLE, PANEL = 200, 128
 
 
 class Gram(FirstLayer):
     """w_r = s_r w_r(0) + Σ_i C_ri x_i, and a block is [s | C] (..., neuron, 1 + sample).
 
     Descent adds multiples of points, C ← C − ηG with G = ∂L/∂Z, so ΔZ = −ηGK with K = X Xᵀ; s changes only where
-    weights decay or are normalised.
+    weights decay or are normalised. Runs of a stack that follow each other may share their points and K.
     """
 
-    def __init__(self, x: Array, weights: Array, matrix: Array | None = None) -> None:
-        """The points, the initial weights, and K if it is known."""
+    def __init__(
+        self, x: Array, weights: Array, matrix: Array | None = None, sharing: Sequence[slice] | None = None
+    ) -> None:
+        """The points, the initial weights, K if it is known, and which runs each of several samples belongs to."""
         super().__init__(x, weights)
-        self.initial_products = weights @ np.swapaxes(x, -1, -2)
+        self.sharing = sharing
+        self.initial_products = self._times(weights, np.swapaxes(x, -1, -2))
         held = matrix is None and x.shape[-2] ** 2 * x.itemsize <= LARGEST
         self.matrix = gram_matrix(x) if held else matrix  # (..., sample, sample)
 
@@ -37,7 +42,7 @@ class Gram(FirstLayer):
 
     def weights(self, block: Array) -> Array:
         """s W(0) + C X."""
-        return block[..., :1] * self.initial + block[..., 1:] @ self.x
+        return block[..., :1] * self.initial + self._times(block[..., 1:], self.x)
 
     def products(self, block: Array, batch: Batch = ALL) -> Array:
         """s W(0) Xᵀ + C K."""
@@ -47,9 +52,9 @@ class Gram(FirstLayer):
             return start + self._times_matrix(block[..., 1:]) if block[..., 1:].any() else start
         start = block[..., :1] * self.initial_products[..., batch.rows]
         if self.matrix is not None:
-            return start + block[..., 1:] @ self.matrix[..., batch.rows]
+            return start + self._times(block[..., 1:], self.matrix[..., batch.rows])
         rows = np.swapaxes(self.x[..., batch.rows, :], -1, -2)
-        return start + (block[..., 1:] @ self.x) @ rows
+        return start + self._times(self._times(block[..., 1:], self.x), rows)
 
     def gradient(self, dz: Array, batch: Batch = ALL) -> Array:
         """∂L/∂C = ∂L/∂Z, for descent in the weights: w_r ← w_r − η Σ_i G_ri x_i."""
@@ -83,16 +88,25 @@ class Gram(FirstLayer):
     def _times_matrix(self, rows: Array, groups: Groups | None = None) -> Array:
         """C K (..., neuron, sample)."""
         if self.matrix is None:
-            return (rows @ self.x) @ np.swapaxes(self.x, -1, -2)
+            return self._times(self._times(rows, self.x), np.swapaxes(self.x, -1, -2))
         if groups is None or rows.shape[-1] ** 2 * rows.shape[-2] < SMALL:
-            return rows @ self.matrix
+            return self._times(rows, self.matrix)
         from featavg.training.engines.sparse_product import sparse_product  # compiles, so only where it pays
 
         return sparse_product(rows, self.matrix, groups)
 
+    def _times(self, rows: Array, columns: Array) -> Array:
+        """Rows of each run (..., neuron, m) times what belongs to its sample (..., m, column)."""
+        if self.sharing is None:
+            return rows @ columns
+        product = np.empty((*rows.shape[:-1], columns.shape[-1]), dtype=rows.dtype)
+        for runs, its in zip(self.sharing, columns, strict=True):
+            np.matmul(rows[runs], its, out=product[runs])  # what is read of one sample stays in the cache
+        return product
+
 
 def gram_matrix(x: Array) -> Array:
-    """K (..., sample, sample) = X Xᵀ, at less than half the price where the points are triangular, as compact ones are.
+    """K (..., sample, sample) = X Xᵀ, at half the price where the points are triangular, as compact ones are.
 
     >>> gram_matrix(np.array([[1.0, 0.0], [2.0, 1.0]]))
     array([[1., 2.],
@@ -100,15 +114,25 @@ def gram_matrix(x: Array) -> Array:
     """
     if x.ndim > 2:
         return np.stack([gram_matrix(points) for points in x])
-    first = _before_triangle(x)
+    first = _before_triangle(x) if len(x) >= TRIANGLE else None
     if first is None:
         return x @ x.T
     gram = x[:, :first] @ x[:, :first].T
-    for start in range(0, len(x), PANEL):
-        # Above the diagonal of a triangle there is nothing to multiply.
-        panel = x[start:, first + start : first + min(start + PANEL, len(x))]
-        gram[start:, start:] += panel @ panel.T
+    half = _half_of_square(x[:, first : first + len(x)])
+    gram += half
+    gram += half.T
     return gram
+
+
+def _half_of_square(lower: Array) -> Array:
+    """T with T + Tᵀ = L Lᵀ, of which LAPACK makes one triangle from the other, without its zeros."""
+    from scipy.linalg import lapack  # late, because small runs must not wait for scipy.linalg
+
+    turned = np.array(lower[::-1, ::-1], order="C")  # U = J L J, where J turns the order: U Uᵀ = J L Lᵀ J
+    lauum = lapack.dlauum if turned.dtype == np.float64 else lapack.slauum
+    half, _ = lauum(turned.T, lower=1, overwrite_c=1)
+    half.flat[:: len(half) + 1] /= 2
+    return np.asarray(half[::-1, ::-1])
 
 
 def _before_triangle(x: Array) -> int | None:
@@ -120,6 +144,7 @@ def _before_triangle(x: Array) -> int | None:
     if first + samples > axes or x[:, first + samples :].any():
         return None
     for start in range(0, samples, PANEL):
-        if x[:start, first + start : first + start + PANEL].any():
+        panel = x[: start + PANEL, first + start : first + start + PANEL]
+        if panel[:start].any() or np.triu(panel[start:], 1).any():
             return None
     return first
