@@ -21,8 +21,6 @@ TO_BE_RUN_AGAIN = {
     "campaign/soundness.json",
     "cifar_features.json",
     "cifar_widths.json",
-    "refine.json",
-    "refine_images.json",
 }
 LOST = pytest.mark.xfail(strict=True, reason="the commit of this record is lost; run it again")
 
