@@ -63,9 +63,11 @@ def cap(frame: Frame, desk: Desk, halfspace: Halfspace, reach: float, low: Float
             continue
         norm = frame.norm[j]
         along = desk.seen[j] if len(frame.gram) else dot(frame.vectors[j], normal)
+        part = along / length
+        leaning = math.sqrt(max(0.0, frame.square[j] - part * part)) * lean
         for sign in (1.0, -1.0):
             offset = halfspace.offset_in_box
-            t = multiplier(sign * along, frame.square[j], length, lean)
+            t = multiplier(sign * part, leaning, length)
             if len(frame.gram):
                 doubt = up(gram_share(frame.gram_error, terms) * halfspace.weight * norm)
                 far = gram_distance(norm, sign * along - doubt, length, t)
@@ -92,10 +94,9 @@ def lean_of(away: float, reach: float) -> float:
 
 
 @borrowing
-def multiplier(along: float, square: float, length: float, lean: float) -> float:
+def multiplier(part: float, leaning: float, length: float) -> float:
     """The t that is best in ℓ2: (A + C·d/√(R² − d²))/‖h‖ with A = w·h/‖h‖, C² = ‖w‖² − A²; any other is valid too."""
-    part = along / length
-    t = (part + math.sqrt(max(0.0, square - part * part)) * lean) / length
+    t = (part + leaning) / length
     return t if 0.0 < t < np.inf else 0.0
 
 

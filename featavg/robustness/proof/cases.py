@@ -10,9 +10,13 @@ from featavg.arrays import Bools, Ints
 from featavg.robustness.proof.arithmetic import TINY, U
 from featavg.robustness.proof.format import Floats, Neurons, Problem
 from featavg.robustness.proof.frames import Scaled
+from featavg.robustness.proof.references import by_reference
 from featavg.robustness.proof.regions import Pairs, rows
 
+BLOCK = 2**20  # numbers that are combined at a time
 
+
+@by_reference
 class Cases(NamedTuple):
     """For every pair of label and rival its rows Σ_j a_j ReLU(z_j) + c, divided by a power of two of the pair.
 
@@ -49,10 +53,13 @@ def cases(problem: Problem, scaled: Scaled, pairs: Pairs) -> Cases:
     constant, constant_spread = np.zeros((2, len(role), 1))
     with np.errstate(over="ignore", under="ignore"):
         for power in np.unique(exponent):
-            of = np.flatnonzero(divided == power)
             weights = _shifted(neurons.outputs, scaled.exponent - power)
-            slope[of], slope_spread[of] = combine(combination[of], *weights)
-            constant[of], constant_spread[of] = combine(combination[of], *_shifted(neurons.constants[:, None], -power))
+            constants = _shifted(neurons.constants[:, None], -power)
+            # Hundreds of outputs have as many rows for each rival: a dozen arrays of all of them would be gigabytes.
+            every = np.flatnonzero(divided == power)
+            for of in np.array_split(every, 1 + every.size * len(neurons.biases) // BLOCK):
+                slope[of], slope_spread[of] = combine(combination[of], *weights)
+                constant[of], constant_spread[of] = combine(combination[of], *constants)
         unit = np.ldexp(1.0, np.clip(scaled.exponent - exponent[:, None], -1074, 1023))
     fine = np.isfinite(slope_spread).all(axis=1) & np.isfinite(constant_spread[:, 0])
     first = np.cumsum([0, *sizes])

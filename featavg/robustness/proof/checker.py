@@ -9,9 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from featavg.arrays import Array, Bools, Ints
-from featavg.errors import InputError
 from featavg.robustness.proof.arithmetic import TINY, U, norms_up
-from featavg.robustness.proof.cases import cases
 from featavg.robustness.proof.curves import curves_of, has_curve
 from featavg.robustness.proof.format import Floats, Problem, Proofs, well_formed
 from featavg.robustness.proof.frames import (
@@ -24,11 +22,11 @@ from featavg.robustness.proof.frames import (
     no_products,
     products_of,
     reduced_frame,
-    scale_neurons,
     vector_frame,
 )
+from featavg.robustness.proof.prepared import Prepared, prepared
 from featavg.robustness.proof.pruning import pruned
-from featavg.robustness.proof.regions import Pairs, pair_at, pairs_of, rivals
+from featavg.robustness.proof.regions import Pairs, pair_at
 from featavg.robustness.proof.shape import depths
 from featavg.robustness.proof.tree import Points, Tasks, tree_values
 
@@ -46,7 +44,7 @@ SPARE = 2.0**-40
 MOST_FLOATS = 2**26
 
 
-def check(problem: Problem, proofs: Proofs, claimed: Array | None = None) -> Floats:
+def check(problem: Problem | Prepared, proofs: Proofs, claimed: Array | None = None) -> Floats:
     """What the proofs prove: no point of any rival, in the box, is closer to x_i than this: (point,).
 
     0 where a rival has no valid tree. `claimed` are lower bounds that would do: arithmetic gets finer until they are
@@ -62,27 +60,28 @@ def check(problem: Problem, proofs: Proofs, claimed: Array | None = None) -> Flo
     return checked(problem, proofs, claimed)[0]
 
 
-def checked(problem: Problem, proofs: Proofs, claimed: Array | None = None) -> tuple[Floats, Proofs]:
+def checked(problem: Problem | Prepared, proofs: Proofs, claimed: Array | None = None) -> tuple[Floats, Proofs]:
     """The same, and the proofs without what it did not need: cuts and nodes beyond what proves the claim."""
     aim = None if claimed is None else np.asarray(claimed, dtype=np.float64)
-    lower, needed = _proved(problem, proofs, aim, LOSS)
+    lower, needed = _proved(prepared(problem), proofs, aim, LOSS)
     return lower * (1.0 - SPARE), proofs if needed is None else pruned(proofs, needed)
 
 
-def proves(problem: Problem, proofs: Proofs, lower: Array) -> Bools:
+def proves(problem: Problem | Prepared, proofs: Proofs, lower: Array) -> Bools:
     """Whether the proofs prove these bounds: (point,)."""
-    return (lower >= 0) & (_proved(problem, proofs, np.asarray(lower, dtype=np.float64), 0.0)[0] >= lower)
+    aim = np.asarray(lower, dtype=np.float64)
+    return (lower >= 0) & (_proved(prepared(problem), proofs, aim, 0.0)[0] >= lower)
 
 
-def _proved(problem: Problem, proofs: Proofs, aim: Floats | None, loss: float) -> tuple[Floats, Ints | None]:
+def _proved(asked: Prepared, proofs: Proofs, aim: Floats | None, loss: float) -> tuple[Floats, Ints | None]:
     """What is proved, with arithmetic that gets finer where more than a share of the aim is lost; and cuts needed."""
-    require_sound(problem)
+    problem = asked.problem
     if not well_formed(proofs):
         return np.zeros(len(problem.x)), None
     values, needed = np.zeros(len(proofs.point)), np.diff(proofs.first_cut)
-    trees = _countable(problem, proofs)
+    trees = _countable(asked, proofs)
     if len(trees.chosen):
-        _fill(problem, proofs, aim, loss, trees, values, needed)
+        _fill(asked, proofs, aim, loss, trees, values, needed)
     return _over_rivals(problem, proofs, trees, values), needed
 
 
@@ -107,11 +106,10 @@ def levels(problem: Problem) -> list[Level]:
 
 
 def _fill(
-    problem: Problem, proofs: Proofs, aim: Floats | None, loss: float, trees: Trees, values: Floats, needed: Ints
+    asked: Prepared, proofs: Proofs, aim: Floats | None, loss: float, trees: Trees, values: Floats, needed: Ints
 ) -> None:
     """Write the values of the chosen trees, level by level until they are as wanted, and how many cuts they need."""
-    scaled = scale_neurons(problem.neurons)
-    regions = cases(problem, scaled, trees.pairs)
+    problem, scaled, regions = asked.problem, asked.scaled, asked.cases
     curved = has_curve(proofs)[trees.chosen].any()
     products = products_of(scaled) if regions.pools or curved else no_products()
     curves = curves_of(proofs, trees.chosen, scaled, products)
@@ -127,7 +125,7 @@ def _fill(
         now = left[short]
         if len(now):
             frame = level.frame(scaled) if frame is None else frame
-            z, points, rows = _centers(problem, level, scaled, proofs, now)
+            z, points, rows = _centers(asked, level, proofs, now)
             tasks = Tasks(now, trees.case, rows, enough, np.diff(proofs.first_cut))
             seen = Points(z, points, low, high)
             found = tree_values(frame, products, seen, regions, curves, tasks, scaled.exponent, proofs, trees.deepest)
@@ -147,15 +145,15 @@ def _by_tree(aim: Floats, proofs: Proofs, trees: Ints) -> Floats:
     return enough
 
 
-def _centers(
-    problem: Problem, level: Level, scaled: Scaled, proofs: Proofs, trees: Ints
-) -> tuple[Centers, Floats, Ints]:
-    """Pre-activations at the points of some trees, these points, and the row of each tree (others: 0)."""
+def _centers(asked: Prepared, level: Level, proofs: Proofs, trees: Ints) -> tuple[Centers, Floats, Ints]:
+    """Pre-activations at the points of some trees at least, these points, and the row of each tree (others: any)."""
+    if level.centers is centers:
+        return asked.centers, np.ascontiguousarray(asked.problem.x), proofs.point
     points, row = np.unique(proofs.point[trees], return_inverse=True)
     rows = np.zeros(len(proofs.point), dtype=np.int64)
     rows[trees] = row
-    x = np.ascontiguousarray(problem.x if len(points) == len(problem.x) else problem.x[points])
-    return level.centers(scaled, x), x, rows
+    x = np.ascontiguousarray(asked.problem.x[points])
+    return level.centers(asked.scaled, x), x, rows
 
 
 class Trees(NamedTuple):
@@ -167,10 +165,10 @@ class Trees(NamedTuple):
     deepest: int
 
 
-def _countable(problem: Problem, proofs: Proofs) -> Trees:
+def _countable(asked: Prepared, proofs: Proofs) -> Trees:
     """Trees about a point and a rival that exist, well shaped and not too deep, with a whole curve or none."""
-    neurons, pairs = len(problem.neurons.biases), pairs_of(problem)
-    real = (proofs.point >= 0) & (proofs.point < len(problem.x))
+    neurons, pairs = len(asked.problem.neurons.biases), asked.pairs
+    real = (proofs.point >= 0) & (proofs.point < len(asked.problem.x))
     case = np.full(len(real), -1)
     case[real] = pair_at(pairs, pairs.kind[proofs.point[real]], proofs.rival[real])
     curves, deep = has_curve(proofs), depths(proofs, neurons)
@@ -204,43 +202,3 @@ def _farthest(problem: Problem) -> Floats:
         return np.full(len(problem.x), np.inf)
     room = np.maximum(problem.x - problem.low, problem.high - problem.x) * (1.0 + 4.0 * U) + TINY
     return norms_up(room, euclidean=True) if problem.norm == "l2" else room.max(axis=1, initial=0.0)
-
-
-def require_sound(problem: Problem) -> None:
-    """Shapes that fit, finite numbers, points in the box, labels that exist."""
-    weights, biases, outputs, constants = problem.neurons
-    neurons, axes = weights.shape
-    fits = biases.shape == (neurons,) and outputs.shape == (len(constants), neurons) and constants.ndim == 1
-    if not fits or problem.x.ndim != 2 or problem.x.shape[1] != axes or problem.labels.shape != (len(problem.x),):
-        raise InputError("network, points and labels must have fitting shapes; take them from one file")
-    if not all(np.isfinite(array).all() for array in (*problem.neurons, problem.x)):
-        raise InputError("network and points must be finite; remove NaN and infinite values")
-    if problem.norm not in ("l2", "linf"):
-        raise InputError(f"norm must be l2 or linf, got {problem.norm!r}")
-    _require_labels(problem)
-    if (problem.low is None) != (problem.high is None):
-        raise InputError("a box needs both sides; use infinite values where it is open")
-    if problem.low is not None and problem.high is not None:
-        shapes = problem.low.shape == problem.high.shape == (axes,)
-        if not shapes or not ((problem.low <= problem.x) & (problem.x <= problem.high)).all():
-            raise InputError("every point must lie in the box, which has one low and one high value per feature")
-
-
-def _require_labels(problem: Problem) -> None:
-    kind, class_of = problem.decision
-    outputs = len(problem.neurons.constants)
-    known: Ints | list[int] = {"sign": [-1, 1], "argmax": list(range(outputs))}.get(kind, [])
-    if kind in ("maximum", "logits", "probabilities"):
-        if class_of.shape != (outputs,) or (class_of < 0).any():
-            raise InputError(f"class_of must name a group for each of {outputs} outputs, got {class_of.tolist()}")
-        known = class_of
-    if kind == "sign" and outputs != 1:
-        raise InputError(f"a decision by sign needs one output, got {outputs}; name another read-out")
-    named = set(np.asarray(known).tolist())
-    if not named.issuperset(problem.labels.tolist()):
-        raise InputError(f"labels must be among {sorted(named)} for a decision by {kind}")
-    if problem.target is not None:
-        pairs = zip(problem.labels.tolist(), problem.target.tolist(), strict=False)
-        real = all(rival in rivals(problem.decision, label, outputs) for label, rival in set(pairs))
-        if problem.target.shape != problem.labels.shape or not real:
-            raise InputError("target must name one rival of its label per point; leave it out for the nearest of all")

@@ -25,11 +25,13 @@ from featavg.robustness.proof.desk import Desk
 from featavg.robustness.proof.format import Floats, Proofs
 from featavg.robustness.proof.frames import Scaled
 from featavg.robustness.proof.pools import Ball, Products
+from featavg.robustness.proof.references import by_reference
 
 # ε: doubts about m are far smaller.
 SPARE_SHARE = 2.0**-40
 
 
+@by_reference
 class Curves(NamedTuple):
     """The s of the trees that have one, in the scaled neurons' units, and μ."""
 

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from featavg.arrays import Ints
-from featavg.robustness.proof.compiled import inner
 from featavg.robustness.proof.format import Floats
+from featavg.robustness.proof.references import by_reference
 
 
+@by_reference
 class Desk(NamedTuple):
     """Scratch arrays, overwritten by every cut."""
 
@@ -46,23 +47,8 @@ class Halfspace(NamedTuple):
     terms: int  # entries of θ that count
 
 
-@inner
 def new_desk(neurons: int, coordinates: int, box: int) -> Desk:
     """Scratch arrays for that many neurons and coordinates; `box` is 0 where there is none."""
-    return Desk(
-        np.zeros(neurons),
-        np.zeros(neurons),
-        np.zeros(neurons),
-        np.zeros(neurons),
-        np.zeros(neurons),
-        np.zeros(neurons),
-        np.zeros(neurons),
-        np.zeros(neurons),
-        np.zeros(neurons, dtype=np.int64),
-        np.zeros(neurons),
-        np.zeros(coordinates),
-        np.zeros(coordinates),
-        np.zeros(coordinates),
-        np.zeros(box),
-        np.zeros(box),
-    )
+    parts: list[Any] = [*np.zeros((9, neurons)), *np.zeros((3, coordinates)), *np.zeros((2, box))]
+    parts.insert(8, np.zeros(neurons, dtype=np.int64))
+    return Desk(*parts)

@@ -34,8 +34,8 @@ import numpy as np
 
 from featavg.errors import InputError, reason
 from featavg.robustness.proof.certificates import Branch, Certificate, Leaf, Rationals
-from featavg.robustness.proof.checker import require_sound
 from featavg.robustness.proof.format import TYPES, Decision, Floats, Neurons, Problem, Proofs, well_formed
+from featavg.robustness.proof.prepared import require_sound
 
 FORMAT, VERSION = "featavg radius bracket", 2
 # What a file may unpack to, by default.

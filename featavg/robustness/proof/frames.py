@@ -13,9 +13,10 @@ import numpy as np
 
 from featavg.arrays import Ints
 from featavg.robustness.proof.arithmetic import TINY, U, gamma, norms_up, preactivations
-from featavg.robustness.proof.compiled import kernel
+from featavg.robustness.proof.compiled import entry, kernel
 from featavg.robustness.proof.format import Floats, Neurons
 from featavg.robustness.proof.pools import Products
+from featavg.robustness.proof.references import by_reference
 
 # Products over the axes are summed block by block, so that their error grows with √d.
 BLOCK = 64
@@ -31,6 +32,7 @@ class Scaled(NamedTuple):
     size: Floats  # (neuron,)  at least ‖weights‖ of ℓ2
 
 
+@by_reference
 class Frame(NamedTuple):
     """Vectors v_j that stand for the weights: ‖Σ c_j w_j‖_* <= stretch·‖Σ c_j v_j‖_* + Σ |c_j| residual_j.
 
@@ -48,6 +50,7 @@ class Frame(NamedTuple):
     compensated: bool  # Σ θ_j v_j in double-double
 
 
+@by_reference
 class Centers(NamedTuple):
     """Pre-activations at the points: z0 = high + low within `error`."""
 
@@ -178,7 +181,7 @@ def _fill_products(a: Floats, columns: Floats, c: Floats, result: Floats) -> Non
             result[i, k] += low[k]
 
 
-@kernel
+@entry
 def _all_preactivations(x: Floats, columns: Floats, biases: Floats, high: Floats, low: Floats) -> None:
     for i in range(len(x)):
         preactivations(x[i], columns, biases, high[i], low[i])

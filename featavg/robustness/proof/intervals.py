@@ -75,6 +75,12 @@ def relaxation_offset(slope: float, theta: float, low: float, high: float) -> fl
 
 
 @borrowing
+def is_free(slope: float, theta: float, low: float, high: float) -> bool:
+    """Whether κ = 0 for sure: a neuron that is off with θ = 0, or one that is on with θ = slope <= a."""
+    return (theta == 0.0 and high <= 0.0) or (theta == slope and low >= 0.0)
+
+
+@borrowing
 def bent_offset(slope: float, theta: float, bend: float, middle: float, low: float, high: float) -> float:
     """κ <= a ReLU(z) − θz + q(z − m)² for all z in [low, high] and all a >= slope: a parabola on either side of 0."""
     if high <= 0.0:
@@ -127,6 +133,8 @@ def halfspace_offset(constant: float, low: Floats, high: Floats, middle: Array, 
             size += abs(p)
             unknown += abs(theta) * desk.center_error[j]
         elif slope == 0.0:
+            continue
+        if desk.bend[j] == 0.0 and is_free(slope, theta, low[j], high[j]):
             continue
         if desk.bend[j] > 0.0:
             offset = bent_offset(slope, theta, desk.bend[j], middle[j], low[j], high[j])

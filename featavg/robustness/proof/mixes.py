@@ -44,6 +44,12 @@ def mixed(
     if len(mix) != count:
         return False, 0.0
     last = first + count
+    if count == 1 and mix[0] == 1.0 and not cases.pools:
+        # The row itself; a valid case is within the range of floats.
+        for j in range(len(desk.slope)):
+            desk.slope[j], desk.spread[j] = cases.slope[first, j], cases.slope_spread[first, j]
+        doubt = cases.constant_spread[first]
+        return True, cases.constant[first] if doubt == 0.0 else down(cases.constant[first] - doubt)
     rows = Rows(
         cases.slope[first:last],
         cases.slope_spread[first:last],

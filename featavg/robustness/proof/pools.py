@@ -31,6 +31,7 @@ from featavg.robustness.proof.arithmetic import TINY, U, down, gamma, product_up
 from featavg.robustness.proof.compiled import borrowing, inner, kernel
 from featavg.robustness.proof.format import Floats
 from featavg.robustness.proof.intervals import relaxation_offset
+from featavg.robustness.proof.references import by_reference
 
 # exp and log of the platform are taken to be within eight units in the last place.
 ELEMENTARY = 16.0 * U
@@ -56,6 +57,7 @@ class Ball(NamedTuple):
     radius: float
 
 
+@by_reference
 class Products(NamedTuple):
     """⟨w_i,w_j⟩ within share·size_i·size_j, and size_j >= ‖w_j‖."""
 

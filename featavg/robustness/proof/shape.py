@@ -7,10 +7,12 @@ from typing import NamedTuple
 import numpy as np
 
 from featavg.arrays import Bools, Ints
-from featavg.robustness.proof.compiled import NONE, borrowing, kernel
+from featavg.robustness.proof.compiled import NONE, borrowing, entry
 from featavg.robustness.proof.format import Proofs
+from featavg.robustness.proof.references import by_reference
 
 
+@by_reference
 class Path(NamedTuple):
     """The branches above a node, by depth: the node that stands for each, and whether its sibling was seen too."""
 
@@ -18,17 +20,19 @@ class Path(NamedTuple):
     complete: Bools
 
 
-@kernel
 def depths(proofs: Proofs, neurons: int) -> Ints:
     """The depth of every tree that is well shaped, −1 for the others: (tree,)."""
-    longest = 0
-    for tree in range(len(proofs.point)):
-        longest = max(longest, proofs.first_node[tree + 1] - proofs.first_node[tree])
+    longest = int(np.diff(proofs.first_node).max(initial=0))
     path = Path(np.zeros(longest + 1, dtype=np.int64), np.zeros(longest + 1, dtype=np.bool_))
     result = np.full(len(proofs.point), -1)
+    _fill_depths(proofs, neurons, path, result)
+    return result
+
+
+@entry
+def _fill_depths(proofs: Proofs, neurons: int, path: Path, result: Ints) -> None:
     for tree in range(len(proofs.point)):
         result[tree] = _depth(proofs, tree, neurons, path)
-    return result
 
 
 @borrowing

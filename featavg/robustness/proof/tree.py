@@ -24,7 +24,7 @@ from featavg.robustness.proof.apart import apart
 from featavg.robustness.proof.arithmetic import TINY, U, clear, difference_down, down, up
 from featavg.robustness.proof.caps import cap, within_box
 from featavg.robustness.proof.cases import Cases
-from featavg.robustness.proof.compiled import borrowing, kernel
+from featavg.robustness.proof.compiled import borrowing, entry
 from featavg.robustness.proof.curves import Curves, price
 from featavg.robustness.proof.desk import Desk, Halfspace, new_desk
 from featavg.robustness.proof.format import Floats, Proofs
@@ -40,10 +40,13 @@ from featavg.robustness.proof.intervals import (
 )
 from featavg.robustness.proof.mixes import mixed
 from featavg.robustness.proof.pools import Ball, Products, lifted
+from featavg.robustness.proof.references import by_reference
 
+by_reference(Proofs)
 DROPPED = -1
 
 
+@by_reference
 class Points(NamedTuple):
     """The points of the trees: pre-activations, and coordinates, which are read only if there is a box."""
 
@@ -53,6 +56,7 @@ class Points(NamedTuple):
     high: Floats
 
 
+@by_reference
 class Tasks(NamedTuple):
     """What each tree is about."""
 
@@ -63,6 +67,7 @@ class Tasks(NamedTuple):
     needed: Ints  # (node,)  is written: how many of its cuts were, DROPPED below such a node
 
 
+@by_reference
 class Stack(NamedTuple):
     """What holds at the nodes above, by depth."""
 
@@ -76,7 +81,6 @@ class Stack(NamedTuple):
     lift: Floats  # (depth,)  its squared radius is that of the reach less this
 
 
-@kernel
 def tree_values(
     frame: Frame,
     products: Products,
@@ -89,19 +93,35 @@ def tree_values(
     deepest: int,
 ) -> Floats:
     """What each of the chosen, well-shaped trees proves, 0 for the others: (tree,); `exponent` scales thresholds."""
-    neurons = len(exponent)
-    desk = new_desk(neurons, frame.vectors.shape[1], len(points.low))
-    stack = Stack(
-        np.zeros((deepest + 1, neurons)),
-        np.zeros((deepest + 1, neurons)),
-        np.zeros(deepest + 1),
-        np.zeros(deepest + 1),
-        np.zeros(deepest + 1),
-        np.zeros((deepest + 1, neurons)),
-        np.zeros((deepest + 1, neurons)),
-        np.zeros(deepest + 1),
-    )
+    desk = new_desk(len(exponent), frame.vectors.shape[1], len(points.low))
     values = np.zeros(len(tasks.case))
+    stack = new_stack(deepest + 1, len(exponent))
+    _fill_values(frame, products, points, cases, curves, tasks, exponent, proofs, deepest, desk, stack, values)
+    return values
+
+
+def new_stack(levels: int, neurons: int) -> Stack:
+    """Room for what holds at so many levels."""
+    low, high, middle, doubt = np.zeros((4, levels, neurons))
+    reach, away, proved, lift = np.zeros((4, levels))
+    return Stack(low, high, reach, away, proved, middle, doubt, lift)
+
+
+@entry
+def _fill_values(
+    frame: Frame,
+    products: Products,
+    points: Points,
+    cases: Cases,
+    curves: Curves,
+    tasks: Tasks,
+    exponent: Ints,
+    proofs: Proofs,
+    deepest: int,
+    desk: Desk,
+    stack: Stack,
+    values: Floats,
+) -> None:
     for tree in tasks.chosen:
         case = tasks.case[tree]
         if not cases.valid[case] or not _approach(points, tasks.row[tree], desk):
@@ -132,7 +152,6 @@ def tree_values(
             if not least > 0.0:
                 break
         values[tree] = least
-    return values
 
 
 @borrowing

@@ -12,24 +12,25 @@ from featavg.arrays import Array, Bools, Ints
 from featavg.errors import InputError
 from featavg.robustness.proof.apart import apart
 from featavg.robustness.proof.arithmetic import TINY, U, down, gamma, norms_up, two_product, two_sum, up
-from featavg.robustness.proof.cases import Cases, cases
-from featavg.robustness.proof.checker import SPARE, require_sound
-from featavg.robustness.proof.compiled import inner, kernel
+from featavg.robustness.proof.cases import Cases
+from featavg.robustness.proof.checker import SPARE
+from featavg.robustness.proof.compiled import borrowing, entry, inner
 from featavg.robustness.proof.format import Floats, Problem, part
-from featavg.robustness.proof.frames import Centers, centers, fine_centers, scale_neurons
+from featavg.robustness.proof.frames import Centers, centers, fine_centers
 from featavg.robustness.proof.margins import float_margins
 from featavg.robustness.proof.pools import ELEMENTARY
-from featavg.robustness.proof.regions import pairs_of, rivals, rows
+from featavg.robustness.proof.prepared import Prepared, prepared
+from featavg.robustness.proof.regions import rivals, rows
 
 # Margins that double-double leaves open are decided in rationals if the network has at most so many weights.
 MOST_RATIONAL_WEIGHTS = 5_000
-# Coordinates handled at a time.
-MOST_COORDINATES = 2**18
+# Coordinates handled at a time: what fits into a cache.
+MOST_COORDINATES = 2**17
 # Of probabilities rationals decide ties alone: margins that floats take for larger than this are none.
 TIED = 1e-9
 
 
-def witness_distance(problem: Problem, witness: Array) -> Floats:
+def witness_distance(problem: Problem | Prepared, witness: Array) -> Floats:
     """Distance of witness_i from x_i, rounded up, where it is certainly fooled and in the box, else ∞: (point,).
 
     Larger by one part in 10¹² than needed here, so that other machines agree.
@@ -40,71 +41,78 @@ def witness_distance(problem: Problem, witness: Array) -> Floats:
     >>> witness_distance(problem, np.array([[0.5]])).round(9), witness_distance(problem, np.array([[1.5]]))
     (array([2.5]), array([inf]))
     """
-    return _shown(problem, np.asarray(witness, dtype=np.float64)) * (1.0 + SPARE)
+    return _shown(prepared(problem), np.asarray(witness, dtype=np.float64)) * (1.0 + SPARE)
 
 
-def shows(problem: Problem, witness: Array, upper: Array) -> Bools:
+def shows(problem: Problem | Prepared, witness: Array, upper: Array) -> Bools:
     """Whether the witnesses show these bounds, where they are finite: (point,)."""
-    return (upper == np.inf) | (_shown(problem, np.asarray(witness, dtype=np.float64)) <= upper)
+    return (upper == np.inf) | (_shown(prepared(problem), np.asarray(witness, dtype=np.float64)) <= upper)
 
 
-def _shown(problem: Problem, witness: Floats) -> Floats:
-    require_sound(problem)
+def _shown(asked: Prepared, witness: Floats) -> Floats:
+    problem, pairs = asked.problem, asked.pairs
     if witness.shape != problem.x.shape:
         raise InputError(f"a witness per point is needed, got shape {witness.shape} for points {problem.x.shape}")
-    inside: Bools = np.all(np.isfinite(witness), axis=1)
+    distance, fooled = np.full(len(witness), np.inf), np.zeros(len(witness), dtype=np.bool_)
+    for few in blocks(witness):
+        points = np.ascontiguousarray(witness[few])
+        distance[few] = _sizes(problem, points, problem.x[few])
+        z = centers(asked.scaled, points)
+        fooled[few] = _any_reached(asked.cases, pairs.first, pairs.kind[few], z)
+    left = np.flatnonzero(~fooled & (distance < np.inf))
+    if len(left):
+        fooled[left] = _finely_fooled(asked, left, np.ascontiguousarray(witness[left]))
+    return np.where(fooled, distance, np.inf)
+
+
+def _sizes(problem: Problem, points: Floats, x: Floats) -> Floats:
+    """How far points are from x, rounded up; ∞ where one is not in the box or not finite."""
+    # A difference of floats is within u of itself.
+    with np.errstate(over="ignore", invalid="ignore"):
+        moved = points - x
+    size = norms_up(moved, euclidean=True) if problem.norm == "l2" else np.abs(moved).max(axis=1, initial=0.0)
+    inside = size < np.inf
     if problem.low is not None and problem.high is not None:
-        inside &= np.all((problem.low <= witness) & (witness <= problem.high), axis=1)
-    points = np.ascontiguousarray(witness if inside.all() else np.where(inside[:, None], witness, problem.x))
-    inside &= _fooled(problem, points)
-    distance = np.full(len(points), np.inf)
-    for few in _blocks(points):
-        # A difference of floats is within u of itself.
-        with np.errstate(over="ignore"):
-            moved = points[few] - problem.x[few]
-        size = norms_up(moved, euclidean=True) if problem.norm == "l2" else np.abs(moved).max(axis=1, initial=0.0)
-        distance[few] = np.where(inside[few], size * (1.0 + 4.0 * U), np.inf)
-    return distance
+        inside &= np.all((problem.low <= points) & (points <= problem.high), axis=1)
+    return np.where(inside, size * (1.0 + 4.0 * U), np.inf)
 
 
-def _blocks(points: Floats) -> Iterator[slice]:
-    """A few points at a time: what fits into a cache."""
+def blocks(points: Array) -> Iterator[slice]:
+    """A few points at a time."""
     size = max(1, MOST_COORDINATES // max(points.shape[1], 1))
     return (slice(first, first + size) for first in range(0, len(points), size))
 
 
-def _fooled(problem: Problem, points: Floats) -> Bools:
-    """Whether a rival is certainly reached: (point,)."""
-    scaled, pairs = scale_neurons(problem.neurons), pairs_of(problem)
-    regions = cases(problem, scaled, pairs)
-    fooled = np.zeros(len(points), dtype=np.bool_)
-    for few in _blocks(points):
-        fooled[few] = _any_reached(regions, pairs.first, pairs.kind[few], centers(scaled, points[few]))
-    left = np.flatnonzero(~fooled)
-    if len(left):
-        fooled[left] = _any_reached(regions, pairs.first, pairs.kind[left], fine_centers(scaled, points[left]))
-        left = left[~fooled[left]]
+def _finely_fooled(asked: Prepared, chosen: Ints, points: Floats) -> Bools:
+    """Whether a rival is certainly reached at those of the points, in double-double, then in rationals."""
+    problem, pairs = asked.problem, asked.pairs
+    fooled = _any_reached(asked.cases, pairs.first, pairs.kind[chosen], fine_centers(asked.scaled, points))
     if problem.neurons.weights.size <= MOST_RATIONAL_WEIGHTS:
+        left = np.flatnonzero(~fooled)
         if problem.decision.kind == "probabilities":
-            left = left[float_margins(part(problem, left), points[left]) <= TIED]
+            left = left[float_margins(part(problem, chosen[left]), points[left]) <= TIED]
         for i in left.tolist():
-            fooled[i] = _exactly_fooled(problem, i, points[i])
+            fooled[i] = _exactly_fooled(problem, int(chosen[i]), points[i])
     return fooled
 
 
-@kernel
 def _any_reached(regions: Cases, first: Ints, kind: Ints, z: Centers) -> Bools:
     """Whether a rival of its kind is certainly reached at each point."""
     result = np.zeros(len(kind), dtype=np.bool_)
+    _mark_reached(regions, first, kind, z, result)
+    return result
+
+
+@entry
+def _mark_reached(regions: Cases, first: Ints, kind: Ints, z: Centers, result: Bools) -> None:
     for point in range(len(kind)):
         for case in range(first[kind[point]], first[kind[point] + 1]):
             if regions.valid[case] and _reached(regions, case, z, point):
                 result[point] = True
                 break
-    return result
 
 
-@inner
+@borrowing
 def _reached(regions: Cases, case: int, z: Centers, point: int) -> bool:
     """All rows certainly <= 0; for probabilities logsumexp_own f <= logsumexp_rival f."""
     if regions.pools:
@@ -112,7 +120,7 @@ def _reached(regions: Cases, case: int, z: Centers, point: int) -> bool:
     return _all_closed(regions, case, z, point)
 
 
-@inner
+@borrowing
 def _all_closed(regions: Cases, case: int, z: Centers, point: int) -> bool:
     for row in range(regions.first_row[case], regions.first_row[case + 1]):
         _, most = row_range(regions, row, z, point)
@@ -160,7 +168,7 @@ def _dominated(least: Floats, most: Floats, role: Ints) -> bool:
     return True
 
 
-@inner
+@borrowing
 def row_range(regions: Cases, row: int, z: Centers, point: int) -> tuple[float, float]:
     """Σ_j a_j ReLU(z_j) + c, outward: products in double-double, a neuron of unknown sign anywhere between its ends.
 

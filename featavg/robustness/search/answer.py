@@ -11,6 +11,7 @@ import numpy as np
 from featavg.arrays import Array, Bools, Ints
 from featavg.robustness.proof import Certificate, Problem, Proofs, certified, checked, infinite
 from featavg.robustness.proof.format import join, part, take
+from featavg.robustness.proof.prepared import Prepared, prepared
 from featavg.robustness.search.budget import Budget
 from featavg.robustness.search.emptiness import find_emptiness
 from featavg.robustness.search.exactly import Found, exactly
@@ -48,10 +49,10 @@ def answer(
 
     With `within` (point,) only whether a point that near is fooled: lower >= within, or upper <= within.
     """
-    ends = time.monotonic() + budget.wall
-    proposal = propose(problem, budget, progress, start, within=within)
+    ends, asked = time.monotonic() + budget.wall, prepared(problem)
+    proposal = propose(asked, budget, progress, start, within=within)
     began = time.process_time()
-    found = confirm(problem, proposal, within)
+    found = confirm(asked, proposal, within)
     if INTERRUPTED in found.ended:
         return found
     # What search and check of a point took is gone.
@@ -59,8 +60,8 @@ def answer(
     again = np.flatnonzero([bool(why) and not why.startswith("budget") for why in found.ended])
     again, wall = again[spent[again] < budget.seconds], ends - time.monotonic()
     if len(again) and wall > 0.0 and problem.decision.kind != "probabilities":
-        few, near = part(problem, again), None if within is None else within[again]
-        guess = np.where(np.isfinite(found.witness[again]), found.witness[again], few.x)
+        few, near = prepared(part(problem, again)), None if within is None else within[again]
+        guess = np.where(np.isfinite(found.witness[again]), found.witness[again], problem.x[again])
         left = replace(budget, wall=wall)
         proposed = propose(few, left, lambda done, total: None, guess, True, near, spent[again])
         finer = confirm(few, proposed, near)
@@ -111,10 +112,11 @@ def is_settled(lower: Array, upper: Array, within: Array | None) -> Bools:
     return (lower >= within) | (upper <= within)
 
 
-def confirm(problem: Problem, proposal: Proposal, within: Array | None) -> Answer:
+def confirm(asked: Prepared, proposal: Proposal, within: Array | None) -> Answer:
     """Turn claims into facts."""
-    witness, upper = push(problem, proposal.delta, proposal.known)
-    lower, proofs = checked(problem, proposal.proofs, proposal.lower)
+    problem = asked.problem
+    witness, upper = push(asked, proposal.shifts, proposal.known)
+    lower, proofs = checked(asked, proposal.proofs, proposal.lower)
     if problem.decision.kind != "probabilities":
         weak = proposal.known & ~is_exact(lower, upper) & (upper > (1.0 + EXACT) * proposal.radius)
         find_inside(proposal.task, problem, np.flatnonzero(weak), upper, witness)

@@ -11,6 +11,7 @@ from featavg.robustness.proof.arithmetic import clear
 from featavg.robustness.proof.compiled import borrowing, entry, inlined
 from featavg.robustness.proof.format import Floats
 from featavg.robustness.proof.pools import Products
+from featavg.robustness.proof.references import by_reference, lent
 from featavg.robustness.search.branch import DONE, FULL, PAUSED, Stack, fits, grow, plant
 from featavg.robustness.search.explore import Aim, reach_of
 from featavg.robustness.search.pairs import Pairs
@@ -24,6 +25,7 @@ from featavg.robustness.search.walk import walk
 OPEN, CLOSED = 0, 1
 
 
+@by_reference
 class Points(NamedTuple):
     """What is asked of each point, and what is found."""
 
@@ -42,6 +44,7 @@ class Points(NamedTuple):
     state: Ints  # (point,)
 
 
+@by_reference
 class Desk(NamedTuple):
     """Room to work in that all points share."""
 
@@ -122,7 +125,7 @@ def units_of(points: Points, pairs: Pairs, point: int, pair: int, desk: Desk) ->
 
 
 # What they return is borrowed too, so inside kernels only those that count no references may call them.
-place_inside, units_inside = borrowing(place_of), borrowing(units_of)
+place_inside, units_inside = inlined(place_of), inlined(units_of)
 
 
 @borrowing
@@ -159,7 +162,7 @@ def first_incumbent(space: Space, points: Points, pairs: Pairs, point: int, desk
     clear(incumbent.tried)
     for pair in range(pairs.first_pair[label], pairs.first_pair[label + 1]):
         incumbent.salt[0] = pair
-        place = place_inside(space, points, pairs, point, pair, desk)
+        place = lent(place_inside(space, points, pairs, point, pair, desk))
         if is_fooled(place):
             incumbent.radius[0] = 0.0
             clear(incumbent.theta)
@@ -178,10 +181,10 @@ def close_point(
     lower = np.inf
     for pair in range(pairs.first_pair[label], pairs.first_pair[label + 1]):
         incumbent.salt[0] = pair
-        place = place_inside(space, points, pairs, point, pair, desk)
+        place = lent(place_inside(space, points, pairs, point, pair, desk))
         if not fits(tape, place):
             return FULL
-        units = units_inside(points, pairs, point, pair, desk)
+        units = lent(units_inside(points, pairs, point, pair, desk))
         write_tree(tape, point, pairs.rival[pair])
         plant(desk.stack, place)
         code = grow(space, place, aim, desk.stack, incumbent, tape, units, desk.bench, nodes)

@@ -13,6 +13,7 @@ from featavg.arrays import Array, Ints
 from featavg.robustness.proof.apart import apart
 from featavg.robustness.proof.arithmetic import clear
 from featavg.robustness.proof.compiled import borrowing, entry
+from featavg.robustness.proof.references import by_reference, lent
 from featavg.robustness.search.explore import MOST_CUTS, STUCK, Aim, explore, reach_of
 from featavg.robustness.search.places import Bench, Incumbent, Node, Place, Space
 from featavg.robustness.search.products import copy
@@ -21,6 +22,7 @@ from featavg.robustness.search.tape import Tape, Units, has_room, write_node
 DONE, PAUSED, FULL = 0, 1, 2
 
 
+@by_reference
 class Stack(NamedTuple):
     """Nodes that wait, the next one last; `height` counts them."""
 
@@ -111,10 +113,10 @@ def grow(
         if top + 2 > stack.depth.size or not fits(tape, place):
             return FULL
         write_top(tape, stack, top, units)
-        node = Node(
+        node = lent(Node(
             stack.low[top], stack.high[top], stack.floor[top], stack.ceiling[top], stack.guess[top], stack.bound[top],
             stack.middle[top],
-        )  # fmt: skip
+        ))  # fmt: skip
         if node.bound[0] >= reach_of(aim, incumbent):
             stack.height[0] = top
             continue

@@ -54,9 +54,10 @@ def within_cube(
         if not low[j] < 0.0 < high[j]:
             continue
         vector, rise, fall = space.weights[j], 0.0, 0.0
-        along = dot(vector, normal)
+        part = dot(vector, normal) / length
+        leaning = np.sqrt(max(0.0, space.squares[j] - part * part)) * lean
         for sign in (1.0, -1.0):
-            t = multiplier(sign * along, space.squares[j], length, lean)
+            t = multiplier(sign * part, leaning, length)
             t, value = linf_multiplier(
                 vector, sign, normal, t if t > 0.0 else space.norms[j] / size, beta, axes.least, axes.most
             )

@@ -8,9 +8,12 @@ import numpy as np
 
 from featavg.arrays import Array, Ints
 from featavg.robustness.proof.format import Problem
-from featavg.robustness.proof.regions import pairs_of, rows
+from featavg.robustness.proof.references import by_reference
+from featavg.robustness.proof.regions import Pairs as Asked
+from featavg.robustness.proof.regions import rows
 
 
+@by_reference
 class Pairs(NamedTuple):
     """Pairs of a label and a rival, label by label; the rows of a pair are neighbours."""
 
@@ -31,12 +34,12 @@ def power_of_two(sizes: Array) -> Array:
     return np.ldexp(1.0, np.where((sizes > 0) & np.isfinite(sizes), -exponents, 0))
 
 
-def table_of(problem: Problem, outputs: Array) -> tuple[Pairs, Ints]:
-    """All pairs of the problem's labels, and where those of each point are; `outputs` are those of scaled neurons.
+def table_of(problem: Problem, asked: Asked, outputs: Array) -> tuple[Pairs, Ints]:
+    """All pairs that are asked about, and where those of each point are; `outputs` are those of scaled neurons.
 
     Points with a target have that one rival, so they count as points of a label of their own.
     """
-    decision, constants, asked = problem.decision, problem.neurons.constants, pairs_of(problem)
+    decision, constants = problem.decision, problem.neurons.constants
     combinations = [
         rows(decision, label, rival, len(outputs))
         for label, rival in zip(asked.label.tolist(), asked.rival.tolist(), strict=True)
@@ -53,8 +56,8 @@ def table_of(problem: Problem, outputs: Array) -> tuple[Pairs, Ints]:
         constants=offsets * unit,
         row_unit=unit,
         first_row=np.cumsum([0] + [len(each) for each in combinations]),
-        rival=asked.rival,
-        first_pair=asked.first,
+        rival=asked.rival.copy(),
+        first_pair=asked.first.copy(),
         role=role.astype(np.int64),
     )
-    return pairs, asked.kind
+    return pairs, asked.kind.copy()

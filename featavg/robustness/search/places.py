@@ -9,8 +9,10 @@ import numpy as np
 from featavg.arrays import Array, Bools, Ints
 from featavg.robustness.proof.format import Floats
 from featavg.robustness.proof.pools import Products
+from featavg.robustness.proof.references import by_reference
 
 
+@by_reference
 class Space(NamedTuple):
     """The first layer, seen from its neurons; either the Gram matrix or the weights serve for products."""
 
@@ -22,6 +24,7 @@ class Space(NamedTuple):
     boxed: bool  # all but ℓ2 without a box
 
 
+@by_reference
 class Place(NamedTuple):
     """One rival's set, seen from one point: reached where all rows Σ_j A_ij ReLU(z_j) + c_i are <= 0."""
 
@@ -47,6 +50,7 @@ class Place(NamedTuple):
     slack: Array  # (neuron,)  scratch
 
 
+@by_reference
 class Relaxed(NamedTuple):
     """What stands for ReLU(z_j): slope·z + lift above it, and below it the same, or ReLU itself where `convex`."""
 
@@ -64,6 +68,7 @@ class Relaxed(NamedTuple):
     cost: Array  # (2,)  what all curves cost, and their ρ
 
 
+@by_reference
 class Pieces(NamedTuple):
     """Half-spaces θ·z + constant <= 0; the first `order` slots are active, the next is the candidate."""
 
@@ -84,6 +89,7 @@ class Pieces(NamedTuple):
     steps: Ints  # (1,)  how often images were derived from each other
 
 
+@by_reference
 class Solution(NamedTuple):
     """The least distance of a relaxation: nearest point and multipliers, summed up."""
 
@@ -102,6 +108,7 @@ NEAREST, LIFT, RHO = 0, 1, 2
 TRIED = 512
 
 
+@by_reference
 class Incumbent(NamedTuple):
     """The nearest fooled point known: δ, or −Wᵀθ for ℓ2 without a box."""
 
@@ -112,6 +119,7 @@ class Incumbent(NamedTuple):
     salt: Ints  # (1,)  the number of the rival that they belong to
 
 
+@by_reference
 class Node(NamedTuple):
     """A node of the tree that waits for its turn, or is at work."""
 
@@ -124,6 +132,7 @@ class Node(NamedTuple):
     middle: Array  # (neuron,)  of the ball of ℓ2 that holds the rest, for summed probabilities and curves
 
 
+@by_reference
 class Axes(NamedTuple):
     """Room to work in for what is in a box, or in ℓ∞, where vectors have all their axes; else empty."""
 
@@ -142,6 +151,7 @@ class Axes(NamedTuple):
     holding: Ints  # (1,)  how many axes are held
 
 
+@by_reference
 class Bench(NamedTuple):
     """Room to work in."""
 

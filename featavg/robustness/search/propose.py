@@ -5,12 +5,14 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from featavg.arrays import Array, Bools
 from featavg.robustness.proof import Problem, Proofs
 from featavg.robustness.proof.format import join
+from featavg.robustness.proof.prepared import Prepared, prepared
 from featavg.robustness.search.batch import CLOSED, close_points
 from featavg.robustness.search.budget import Budget, Clock
 from featavg.robustness.search.forest import first_tape
@@ -35,7 +37,6 @@ class Proposal:
     """What the search claims: no fooled point nearer than `lower`, one at x + δ. Both are for others to confirm."""
 
     lower: Array  # (point,)
-    delta: Array  # (point, axis)
     known: Bools  # (point,)  whether δ is one
     proofs: Proofs
     ended: list[str]  # (point,)  why the search ended early, empty if it did not
@@ -47,9 +48,13 @@ class Proposal:
         """How far the fooled points are said to be: (point,)."""
         return self.task.points.radius * self.task.points.length
 
+    def shifts(self, chosen: Any) -> Array:
+        """δ of some of the points: (point, axis)."""
+        return shifts(self.task, chosen)
+
 
 def propose(
-    problem: Problem,
+    problem: Problem | Prepared,
     budget: Budget,
     progress: Progress,
     start: Array | None = None,
@@ -62,8 +67,8 @@ def propose(
     `start` and `precise` as in `task_of`; `spent` (point,) are seconds of the budget that are gone. An interruption by
     the keyboard ends the search with what is found so far.
     """
-    ends = time.monotonic() + budget.wall
-    task = task_of(problem, start, precise)
+    ends, asked = time.monotonic() + budget.wall, prepared(problem)
+    problem, task = asked.problem, task_of(asked, start, precise)
     points, ended = task.points, [INTERRUPTED] * len(problem.x)
     if start is not None and problem.decision.kind == "probabilities":
         seed(task, problem, start)
@@ -84,7 +89,7 @@ def propose(
     except KeyboardInterrupt:
         points.lower[points.state != CLOSED] = 0.0
     known = np.isfinite(points.radius)
-    return Proposal(points.lower * points.length, shifts(task), known, join(parts), ended, seconds, task)
+    return Proposal(points.lower * points.length, known, join(parts), ended, seconds, task)
 
 
 def close_easy(task: Task, gap: float, nodes: int, ends: float, progress: Progress) -> Proofs:

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 
 from featavg.arrays import Array, Bools
 from featavg.robustness.proof import Problem, witness_distance
 from featavg.robustness.proof.format import part
+from featavg.robustness.proof.prepared import Prepared
+from featavg.robustness.proof.witness import blocks
 
 # A push of one more part in so many is the last one tried.
 FARTHEST = 1e-6
@@ -15,20 +20,26 @@ FARTHEST = 1e-6
 AMPLE, MODEST = 2.0**12, 1e-7
 
 
-def push(problem: Problem, delta: Array, known: Bools) -> tuple[Array, Array]:
-    """Witnesses (point, axis), NaN where there is none, and their distances: x + δ(1 + η), η growing until it shows."""
-    eta, left = first_push(problem.x, delta), np.flatnonzero(known)
-    witness = pushed(problem, delta, eta)
+def push(asked: Prepared, shifts: Callable[[Any], Array], known: Bools) -> tuple[Array, Array]:
+    """Witnesses (point, axis), NaN where there is none, and their distances: x + δ(1 + η), η growing until it shows.
+
+    `shifts` returns δ of some of the points.
+    """
+    problem, left = asked.problem, np.flatnonzero(known)
+    witness, eta = np.empty_like(problem.x), np.empty(len(known))
+    for few in blocks(witness):
+        delta = shifts(few)
+        eta[few] = first_push(problem.x[few], delta)
+        witness[few] = pushed(problem, few, delta, eta[few])
     witness[~known] = np.nan
-    distance = witness_distance(problem, witness)
+    distance = witness_distance(asked, witness)
     while True:
         left = left[np.isinf(distance[left]) & (eta[left] < FARTHEST)]
         if not len(left):
             break
         eta[left] = np.minimum(8.0 * eta[left], FARTHEST)
-        few = part(problem, left)
-        witness[left] = pushed(few, delta[left], eta[left])
-        distance[left] = witness_distance(few, witness[left])
+        witness[left] = pushed(problem, left, shifts(left), eta[left])
+        distance[left] = witness_distance(part(problem, left), witness[left])
     witness[np.isinf(distance)] = np.nan
     return witness, distance
 
@@ -48,10 +59,10 @@ def largest(rows: Array) -> Array:
     return np.maximum(rows.max(axis=1, initial=0.0), -rows.min(axis=1, initial=0.0))
 
 
-def pushed(problem: Problem, delta: Array, eta: Array) -> Array:
-    """x + δ(1 + η), in the box."""
+def pushed(problem: Problem, chosen: Any, delta: Array, eta: Array) -> Array:
+    """x + δ(1 + η) of some of the points, in the box."""
     points = delta * (1.0 + eta[:, None])
-    points += problem.x
+    points += problem.x[chosen]
     if problem.low is not None and problem.high is not None:
         np.clip(points, problem.low, problem.high, out=points)
     return points

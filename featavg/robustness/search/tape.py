@@ -11,10 +11,12 @@ from featavg.arrays import Array, Ints
 from featavg.robustness.proof.apart import apart
 from featavg.robustness.proof.compiled import borrowing, entry
 from featavg.robustness.proof.format import Proofs
+from featavg.robustness.proof.references import by_reference
 from featavg.robustness.search.places import Place, Relaxed, Solution
 from featavg.robustness.search.products import copy
 
 
+@by_reference
 class Units(NamedTuple):
     """Powers of two that turn the search's numbers into those of the network: neurons, rows, lengths."""
 
@@ -24,6 +26,7 @@ class Units(NamedTuple):
     length: float  # R = R' · length
 
 
+@by_reference
 class Tape(NamedTuple):
     """Trees, nodes and cuts in order; `used` counts what is written of trees, nodes, cuts, mix and θ."""
 
@@ -138,32 +141,33 @@ def write_cut(tape: Tape, place: Place, relaxed: Relaxed, solution: Solution, re
         largest = max(largest, solution.mix[i])
     for j in range(solution.theta.size if largest == 0.0 else 0):
         largest = max(largest, abs(solution.theta[j]))
-    scale, whole = 1.0 / largest if largest > 0.0 else 0.0, 0.0
+    # Divided, not multiplied by 1/largest: of a single row λ is exactly 1 then, which the checker is quick with.
+    largest, whole = largest if largest > 0.0 else np.inf, 0.0
     mixes = tape.used[MIXES]
     if place.role.size == 0:
         for i in range(rows):
-            tape.mix[mixes + i] = solution.mix[i] * scale * (units.row[i] * units.scale)
+            tape.mix[mixes + i] = solution.mix[i] / largest * (units.row[i] * units.scale)
             whole += solution.mix[i]
         mixes += rows
     elif solution.mix[0] > 0.0:
         copy(place.mix, tape.mix[mixes : mixes + place.role.size])
         mixes += place.role.size
     for j in range(solution.theta.size):
-        value = (solution.theta[j] + 2.0 * solution.mix[0] * relaxed.bend[j] * relaxed.middle[j]) * scale
+        value = (solution.theta[j] + 2.0 * solution.mix[0] * relaxed.bend[j] * relaxed.middle[j]) / largest
         bound = relaxed.floor[j] > -np.inf or relaxed.ceiling[j] < np.inf
         if not relaxed.convex[j] and not bound and relaxed.bend[j] == 0.0:
             value = 0.0
             for i in range(rows if relaxed.slope[j] == 1.0 else 0):
-                value += solution.mix[i] * scale * place.rows[i, j]
+                value += solution.mix[i] / largest * place.rows[i, j]
         if value != 0.0:
             tape.theta_neuron[theta_at], tape.theta[theta_at] = j, value * (units.neuron[j] * units.scale)
             theta_at += 1
     # In ℓ2 the step turns h into δ, in ℓ∞ it is a distance.
     step = solution.step[0] * units.length
     tape.reach[cut], tape.box_step[cut] = reach * units.length, step
-    if place.euclidean and step > 0.0 and scale > 0.0:
-        tape.box_step[cut] = step / (scale * units.scale)
-    tape.bend[cut] = whole * scale * relaxed.cost[1] * units.scale / units.length
+    if place.euclidean and step > 0.0 and largest < np.inf:
+        tape.box_step[cut] = step * largest / units.scale
+    tape.bend[cut] = whole / largest * relaxed.cost[1] * units.scale / units.length
     tape.used[CUTS], tape.used[MIXES], tape.used[THETAS] = cut + 1, mixes, theta_at
     tape.mix_start[cut + 1], tape.theta_start[cut + 1] = mixes, theta_at
     tape.first_cut[tape.used[NODES]] = cut + 1

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from featavg.arrays import Array, Ints
 from featavg.robustness.proof.format import Problem
 from featavg.robustness.proof.pools import Products
+from featavg.robustness.proof.prepared import Prepared, prepared
 from featavg.robustness.search.batch import Desk, Points
 from featavg.robustness.search.branch import stack_for
 from featavg.robustness.search.pairs import Pairs, power_of_two, table_of
@@ -29,20 +30,20 @@ class Task(NamedTuple):
     desk: Desk
 
 
-def task_of(problem: Problem, start: Array | None = None, precise: bool = False) -> Task:
+def task_of(problem: Problem | Prepared, start: Array | None = None, precise: bool = False) -> Task:
     """Scale a problem: ‖w_j‖ and the largest |A_ij| of a row near 1, and z0 of every point below 1.
 
     `start` (point, axis) are points that may be fooled. Where it matters to be `precise`, inner products are taken in
     the space of the inputs, not from the Gram matrix, which squares what cancels.
     """
-    neurons = problem.neurons
-    unit = power_of_two(np.abs(neurons.weights).max(axis=1, initial=0.0))
-    weights = np.ascontiguousarray(neurons.weights * unit[:, None], dtype=np.float64)
-    pairs, label = table_of(problem, neurons.outputs / unit)
-    z = (weights @ problem.x.T).T + neurons.biases * unit
-    points = _points(z, label, pairs, problem)
+    asked = prepared(problem)
+    # A copy: whatever the search does, the checker's own numbers stay as they are.
+    problem, neurons, weights = asked.problem, asked.problem.neurons, asked.scaled.weights.copy()
+    unit = np.ldexp(1.0, -asked.scaled.exponent)
+    pairs, label = table_of(problem, asked.pairs, neurons.outputs / unit)
+    points = _points(asked.centers.high, label, pairs, problem)
     if start is not None:
-        points.guess[:] = (start @ weights.T + neurons.biases * unit) / points.length[:, None]
+        points.guess[:] = (start @ weights.T + asked.scaled.biases) / points.length[:, None]
     count, axes = weights.shape
     boxed = is_boxed(problem)
     direct = precise or boxed or axes <= max(FEW_AXES, FEWER_AXES * count)
@@ -115,10 +116,10 @@ def _points(start: Array, label: Ints, pairs: Pairs, problem: Problem) -> Points
     )
 
 
-def shifts(task: Task) -> Array:
-    """δ (point, axis) of the nearest fooled points known."""
-    points, length = task.points, task.points.length[:, None]
-    return moved_by(task, points.theta * length, points.delta * length)
+def shifts(task: Task, chosen: Any) -> Array:
+    """δ (point, axis) of the nearest fooled points known, for some of the points."""
+    points, length = task.points, task.points.length[chosen, None]
+    return moved_by(task, points.theta[chosen] * length, points.delta[chosen] * length)
 
 
 def moved_by(task: Task, theta: Array, delta: Array) -> Array:

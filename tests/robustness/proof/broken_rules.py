@@ -28,6 +28,7 @@ from featavg.robustness.proof import (
     witness,
 )
 from featavg.robustness.proof.format import Decision, Neurons, Problem, Proofs
+from featavg.robustness.proof.prepared import Prepared
 from tests.robustness.proof.problems import KINDS, radius_on_rays, random_problem
 from tests.robustness.proof.provers import ROOT, Cut, Node, proofs_of, random_proofs, tight_proofs
 
@@ -115,6 +116,7 @@ def least_rival_only(problem: Problem, proofs: Proofs, trees: Any, values: Any) 
 
 RULES: dict[str, tuple[str, Callable[..., Any]]] = {
     "κ without the kink at 0": ("relaxation_offset", steeper),
+    "κ of a neuron that may be on": ("is_free", lambda slope, theta, low, high: theta == 0.0),
     "a branch keeps both sides": ("on_side", both_sides),
     "half the reach": ("within_reach", half_reach),
     "caps as if all were parallel": ("gram_distance", lambda norm, inner, length, t: abs(norm - t * length)),
@@ -255,7 +257,7 @@ def unrounded() -> int:
         layer = Neurons(w[None], np.array([50.0]), np.ones((1, 1)), np.array([c]))
         problem = Problem(layer, rng.normal(size=(1, 3)), np.array([1]), Decision("sign", np.zeros(1, dtype=np.int64)))
         proofs = proofs_of([(0, 0, [Node(*ROOT, [Cut(np.inf, 1.0, [1.0])])])])
-        lower = Fraction(float(checker._proved(problem, proofs, None, 0.0)[0][0]))
+        lower = Fraction(float(checker._proved(Prepared(problem), proofs, None, 0.0)[0][0]))
         z = Fraction(50) + sum(
             Fraction(a) * Fraction(b) for a, b in zip(w.tolist(), problem.x[0].tolist(), strict=True)
         )

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from featavg.robustness.proof import Decision, Neurons, Problem
+from featavg.robustness.proof.prepared import Prepared
 from featavg.robustness.search import answer as answering
 from featavg.robustness.search.budget import Budget, Clock
 
@@ -23,12 +24,12 @@ def searches(monkeypatch: pytest.MonkeyPatch, took: list[float], budget: Budget)
     seen: list[Any] = []
     propose, confirm = answering.propose, answering.confirm
 
-    def slow(problem: Problem, *rest: Any, **more: Any) -> Any:
+    def slow(asked: Prepared, *rest: Any, **more: Any) -> Any:
         seen.append(rest[-1] if len(rest) > 3 else None)
-        return replace(propose(problem, *rest, **more), seconds=np.array(took)[: len(problem.x)])
+        return replace(propose(asked, *rest, **more), seconds=np.array(took)[: len(asked.problem.x)])
 
-    def vague(*asked: Any) -> Any:
-        return replace(confirm(*asked), ended=["rounding weakens proof or witness"] * len(asked[0].x))
+    def vague(asked: Prepared, *rest: Any) -> Any:
+        return replace(confirm(asked, *rest), ended=["rounding weakens proof or witness"] * len(asked.problem.x))
 
     monkeypatch.setattr(answering, "propose", slow)
     monkeypatch.setattr(answering, "confirm", vague)
