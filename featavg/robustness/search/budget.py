@@ -44,6 +44,10 @@ class Clock:
         seconds = SEARCHING * self.budget.seconds - (time.process_time() - self.began)
         return max(min(seconds, self.ends - time.monotonic()), 0.0)
 
+    def nodes_left(self) -> int:
+        """How many nodes may still be looked at."""
+        return max(0, self.budget.nodes - self.nodes)
+
     def spent(self) -> str:
         """Why the search must end, empty if it need not."""
         if self.nodes >= self.budget.nodes:

@@ -47,12 +47,17 @@ class Rung(NamedTuple):
     seconds: float
 
 
+def rung_of(reach: float, share: float, clock: Clock, most: float = math.inf) -> Rung:
+    """A rung that may take a share of the nodes and seconds left: one that fails must leave some to lower ones."""
+    return Rung(reach, int(min(most, 1 + share * clock.nodes_left())), share * clock.left())
+
+
 def climb(task: Task, point: int, incumbent: Incumbent, gap: float, clock: Clock) -> tuple[float, Proofs, str]:
     """Lower bound (in the units of the point), its proof, and why it ended, if before the bracket was closed."""
     best, proofs = 0.0, no_proofs()
     proved: list[tuple[float, float]] = []  # radius and seconds of rungs
     lost = 0.0  # seconds of the longest tree at the incumbent that was not finished
-    rung = Rung(np.inf, FIRST_TRY, 0.3 * clock.left())
+    rung = rung_of(np.inf, 0.3, clock, FIRST_TRY)
     if incumbent.radius[0] == np.inf:
         rung = Rung(horizon(task, point), clock.budget.nodes, np.inf)
     while True:
@@ -80,11 +85,12 @@ def climb(task: Task, point: int, incumbent: Incumbent, gap: float, clock: Clock
 
 def climb_at_last(task: Task, point: int, incumbent: Incumbent, gap: float, clock: Clock) -> tuple[float, Proofs, str]:
     """The same for summed probabilities, whose trees grow little with the radius: most time for the incumbent."""
-    aim = Aim(np.inf, gap, 0.0, True)
-    forest = grow_forest(task, point, aim, incumbent, clock, clock.budget.nodes, MOST_OF_IT * clock.left())
+    rung = rung_of(np.inf, MOST_OF_IT, clock)
+    forest = grow_forest(task, point, Aim(np.inf, gap, 0.0, True), incumbent, clock, rung.nodes, rung.seconds)
     if forest.whole and forest.lower >= (1.0 - 2.0 * gap) * incumbent.radius[0]:
         return forest.lower, forest.proofs, ""
-    return climb(task, point, incumbent, gap, clock)
+    climbed = climb(task, point, incumbent, gap, clock)
+    return climbed if climbed[0] >= forest.lower else (forest.lower, forest.proofs, climbed[2])
 
 
 def horizon(task: Task, point: int) -> float:
@@ -106,19 +112,19 @@ def next_rung(
 
     Half of the way to the incumbent at most, unless the last two rungs say that it can be reached.
     """
-    tried, unlimited = min(last.reach, incumbent), clock.budget.nodes
+    tried = min(last.reach, incumbent)
     if not proved:
-        return Rung(0.8 * tried, FIRST_TRY, 0.15 * clock.left())
+        return rung_of(0.8 * tried, 0.15, clock, FIRST_TRY)
     radius, seconds = proved[-1]
     left, power = clock.left(), growth(proved)
     if not whole:
-        return Rung(math.sqrt(radius * tried), unlimited, 0.5 * left)
+        return rung_of(math.sqrt(radius * tried), 0.5, clock)
     reachable = (incumbent / radius) ** power * seconds < 0.5 * left
     if radius > NEARLY * incumbent or (len(proved) > 1 and reachable and 0.5 * left > lost):
-        return Rung(np.inf, unlimited, 0.6 * left)
+        return rung_of(np.inf, 0.6, clock)
     factor = (max(left, 0.0) / 3.0 / max(seconds, 1e-6)) ** (1.0 / power)  # the time may have run out meanwhile
     most = min(HIGHEST_STEP, math.sqrt(incumbent / radius))
-    return Rung(radius * min(max(factor, 1.002), most), unlimited, 0.5 * left)
+    return rung_of(radius * min(max(factor, 1.002), most), 0.5, clock)
 
 
 def growth(proved: list[tuple[float, float]]) -> float:

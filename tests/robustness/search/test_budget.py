@@ -53,3 +53,14 @@ def test_a_share_of_the_seconds_is_kept_for_the_check() -> None:
     clock = Clock(Budget(seconds=10.0), float("inf"), began=time.process_time() - 8.6)
     assert clock.spent() == "budget of 10 seconds"
     assert not Clock(Budget(seconds=10.0), float("inf")).spent()
+
+
+@pytest.mark.parametrize("nodes", [60, 500, 5000])
+def test_whatever_ends_a_search_something_is_proved(nodes: int) -> None:
+    """Nodes that run out at the incumbent must leave some to smaller radii, as seconds do."""
+    rng = np.random.default_rng(0)
+    layer = Neurons(np.eye(10) + 0.1 * rng.normal(size=(10, 10)), np.zeros(10), np.eye(10), np.zeros(10))
+    x = 6.0 * np.eye(10)[:4] + 0.3 * rng.normal(size=(4, 10))
+    problem = Problem(layer, x, np.arange(4) % 2, Decision("probabilities", np.arange(10) % 2))
+    found = answering.answer(problem, Budget(nodes=nodes), lambda done, total: None)
+    assert (found.lower > 0.6 * found.upper).all()
