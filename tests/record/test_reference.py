@@ -19,7 +19,6 @@ FEWER_SEEDS = {"cifar_robustness": 3, "cifar_widths": 3}
 # strict, so that this list ends when they are.
 TO_BE_RUN_AGAIN = {
     "campaign/soundness.json",
-    "cifar_features.json",
     "cifar_widths.json",
 }
 LOST = pytest.mark.xfail(strict=True, reason="the commit of this record is lost; run it again")
