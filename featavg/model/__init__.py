@@ -27,4 +27,4 @@ from featavg.model.readouts import Sign as Sign
 from featavg.model.readouts import read_as as read_as
 from featavg.model.two_layer import BinaryNetwork as BinaryNetwork
 from featavg.model.two_layer import MulticlassNetwork as MulticlassNetwork
-from featavg.model.two_layer import with_hidden_layer as with_hidden_layer
+from featavg.model.two_layer import as_relus as as_relus

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from featavg.arrays import Array
 from featavg.data import Coordinates, Dataset, Names
 from featavg.errors import InputError
 from featavg.model.activation import RELU, Activation
@@ -69,19 +71,41 @@ class _Binary:
         )
 
 
-def with_hidden_layer(network: Network) -> Network:
-    """A linear model as a network of two layers, W x + b = ReLU(W x + b) − ReLU(−W x − b); any other as it is.
+def as_relus(network: Network) -> Network:
+    """The same function by two layers of ReLU, if the network is linear or a leaky one of two layers; else as it is.
+
+        W x + b = ReLU(W x + b) − ReLU(−W x − b)
+        a φ(z)  = a ReLU(z) − a·leak ReLU(−z)
+
+    Not rounded: where a float cannot hold a·leak, a neuron more holds the rest.
 
     >>> from featavg.model import Layer
-    >>> with_hidden_layer(Network((Layer(np.array([[2.0]]), np.array([1.0])),))).outputs([[-3.0], [3.0]]).ravel()
+    >>> as_relus(Network((Layer(np.array([[2.0]]), np.array([1.0])),))).outputs([[-3.0], [3.0]]).ravel()
     array([-5.,  7.])
+    >>> as_relus(BinaryNetwork([[1.0]], [0.0], [[2.0]], [0.0], activation=Activation(leak=0.5))).second
+    array([[ 2., -1.]])
     """
-    if len(network.layers) != 1:
+    second: Array = np.eye(network.output_count)
+    constants: Array = np.zeros(network.output_count)
+    if len(network.layers) == 1:
+        mirrored: list[Array] = [-second]
+    elif len(network.layers) == 2 and network.activation.leak:
+        second, constants = network.second, network.output_bias
+        mirrored = _negative_product(network.activation.leak, second)
+    else:
         return network
-    (only,), eye = network.layers, np.eye(network.output_count)
-    hidden = (np.concatenate([only.weights, -only.weights]), np.concatenate([only.biases, -only.biases]))
-    layers = two_layers(*hidden, np.hstack([eye, -eye]), np.zeros(len(eye)))
+    first, sides = network.layers[0], [1.0] + [-1.0] * len(mirrored)
+    weights, biases = (np.concatenate([side * rows for side in sides]) for rows in (first.weights, first.biases))
+    layers = two_layers(weights, biases, np.hstack([second, *mirrored]), constants)
     return replace(network, layers=layers, activation=RELU)
+
+
+def _negative_product(leak: float, second: Array) -> list[Array]:
+    """−leak·A as a sum of float arrays: the product, and what its rounding dropped, a float too (underflow apart)."""
+    rounded = -leak * second
+    pairs = zip(second.ravel().tolist(), rounded.ravel().tolist(), strict=True)
+    rest = [float(-Fraction(leak) * Fraction(one) - Fraction(got)) for one, got in pairs]
+    return [rounded, np.reshape(rest, second.shape)] if any(rest) else [rounded]
 
 
 class _Multiclass:

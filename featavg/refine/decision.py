@@ -33,8 +33,8 @@ from featavg.model import (
     Readout,
     Sign,
     as_network,
+    as_relus,
     check_table,
-    with_hidden_layer,
 )
 from featavg.record import number
 from featavg.refine.sublabels import two_classes
@@ -138,7 +138,7 @@ def linear_decision(
     constants = np.zeros(outputs) if bias is None else finite_vector(np.atleast_1d(bias), "bias", outputs)
     labels = _labels(y, len(points), classes)
     readout = _readout(outputs, labels.names, class_of)
-    network = with_hidden_layer(Network((Layer(rows, constants),), readout))
+    network = as_relus(Network((Layer(rows, constants),), readout))
     # What all rows share moves no decision.
     centred = np.vstack([rows, -rows]) if outputs == 1 else rows - rows.mean(axis=0)
     row_class = np.array([1, 0]) if outputs == 1 else np.arange(outputs) if class_of is None else class_of

@@ -15,14 +15,14 @@ from numpy.typing import ArrayLike
 from featavg.arrays import Array, Bools, Ints, finite_matrix
 from featavg.data import Names
 from featavg.errors import InputError
-from featavg.model import GROUPED, Network, as_network, check_table, read_as, readouts, same_network, with_hidden_layer
+from featavg.model import GROUPED, Network, as_network, as_relus, check_table, read_as, readouts, same_network
 from featavg.robustness.norms import norm_of
 from featavg.robustness.proof.format import Decision, Floats, Kind, Neurons, Problem
 from featavg.robustness.proof.format import Norm as Norm
 
 PROVED: tuple[Norm, ...] = ("l2", "linf")  # the norms that the checker knows
 Readout = Literal["sign", "argmax", "summed-probabilities", "maximum", "summed-logits"]
-Box = tuple[ArrayLike, ArrayLike]  # low and high, each a number or one per feature; ±∞ where it is open
+Box = tuple[ArrayLike | None, ArrayLike | None]  # low, high: each a number or one per feature; None or ±∞ where open
 KINDS: dict[str, Kind] = {
     "sign": "sign",
     "argmax": "argmax",
@@ -152,9 +152,12 @@ def ask(
     >>> ask(([[1.0]], [0.0], [[1.0]], [-1.0]), [[3.0]], [1]).margins([[2.5]])
     array([1.5])
     """
-    network = with_hidden_layer(as_network(model))
+    network = as_relus(as_network(model))
     if len(network.layers) != 2 or not network.activation.is_relu:
-        raise InputError(f"exact radii need two layers with ReLU between them, got {len(network.layers)} layers")
+        raise InputError(
+            f"exact radii need two layers with ReLU or leaky ReLU between them, got {len(network.layers)} layers with "
+            f"{network.activation}; for upper bounds attack it as a torch module (featavg.deep.ask_deep)"
+        )
     check_table(model, x)
     points = _points(x, network.inputs)
     norm_of(norm)  # refuses what is none
@@ -202,7 +205,8 @@ def _box(box: Box | None, points: Array) -> tuple[Floats, Floats] | None:
         return None
     axes = points.shape[1]
     try:
-        low, high = (np.broadcast_to(np.asarray(side, dtype=np.float64), axes).copy() for side in box)
+        sides = (open_side if side is None else side for side, open_side in zip(box, (-np.inf, np.inf), strict=True))
+        low, high = (np.broadcast_to(np.asarray(side, dtype=np.float64), axes).copy() for side in sides)
     except (TypeError, ValueError):
         raise InputError(
             f"box must be a pair (low, high) of numbers, or of vectors with a number for each of {axes} features, "

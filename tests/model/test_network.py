@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import FrozenInstanceError
+from dataclasses import FrozenInstanceError, replace
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import softmax
 
 from featavg import BinaryNetwork, InputError, MulticlassNetwork, Points, sample_clusters
-from featavg.model import GROUPED, Activation, Grouped, Groups, Layer, Network, same_network
+from featavg.model import GROUPED, RELU, Activation, Grouped, Groups, Layer, Network, as_relus, same_network
 
 X = np.random.default_rng(0).standard_normal((20, 6))
 
@@ -196,3 +197,22 @@ def test_networks_are_told_apart(binary: Network, multi: Network) -> None:
     assert not same_network(binary, multi)
     assert not same_network(multi, multi.reading("maximum"))
     assert not same_network(multi, multi.changed(class_labels=[1, 1, -1]))
+
+
+@pytest.mark.parametrize("leak", [0.5, 0.1, 1 / 3])
+def test_a_leaky_network_is_one_of_relus_without_rounding(multi: Network, leak: float) -> None:
+    """Σ of the mirrored neurons' second weights is −leak·A in rationals; outputs agree in floats."""
+    leaky = replace(multi, activation=Activation(leak=leak))
+    found = as_relus(leaky)
+    assert found.activation == RELU
+    assert_allclose(found.outputs(X), leaky.outputs(X), atol=1e-12)
+    width = len(multi.weights)
+    mirrored = found.second[:, width:].reshape(3, -1, width)
+    sums = np.vectorize(Fraction)(mirrored).sum(axis=1)
+    assert (sums == -Fraction(leak) * np.vectorize(Fraction)(multi.second)).all()
+
+
+def test_a_network_of_relus_is_itself_and_powers_stay(multi: Network) -> None:
+    assert as_relus(multi) is multi
+    cubes = replace(multi, activation=Activation(power=3))
+    assert as_relus(cubes) is cubes

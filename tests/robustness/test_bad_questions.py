@@ -1,11 +1,13 @@
 """Bad input ends in one sentence: what was expected, what came, what to do."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from sklearn.neural_network import MLPClassifier
 
 from featavg import Budget, InputError, MulticlassNetwork, robust_accuracy_at, robust_at, robust_radius, targeted_radius
-from featavg.model import BinaryNetwork
+from featavg.model import Activation, BinaryNetwork
 
 TWO = ([[1.0], [-1.0]], [0.0, 0.0], [[1.0, 0.0], [0.0, 1.0]], [0.0, 0.0])
 
@@ -39,6 +41,11 @@ def binary():
 def test_bad_questions_are_refused(arguments, sentence):
     with pytest.raises(InputError, match=sentence):
         robust_radius(binary(), **{"x": np.zeros((1, 6)), "y": [1], **arguments})
+
+
+def test_a_power_of_relu_is_named_where_radii_are_refused():
+    with pytest.raises(InputError, match=r"leaky ReLU between them, got 2 layers with Activation\(power=3"):
+        robust_radius(replace(binary(), activation=Activation(power=3)), np.zeros((1, 6)), [1])
 
 
 def test_tensors_that_record_gradients_are_refused():

@@ -1,13 +1,14 @@
 """The exact radius against closed forms, and what it may not depend on."""
 
 import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
 from featavg import averaging_network, decoupled_network, filtered_network, sample_clusters
-from featavg.model import BinaryNetwork, MulticlassNetwork
+from featavg.model import Activation, BinaryNetwork, MulticlassNetwork
 from featavg.robustness import Budget, robust_radius, targeted_radius
 
 CLOSE = {"rtol": 3e-6}
@@ -231,3 +232,31 @@ def test_a_search_that_is_late_has_no_time_left_and_says_so() -> None:
     assert clock.spent() == "budget of 1e-09 seconds"
     rung = next_rung([(1.0, 0.5), (1.5, 1.0)], Rung(2.0, 10, 1.0), True, 3.0, 0.0, clock)
     assert 1.5 < rung.reach <= 3.0
+
+
+def test_radii_of_a_leaky_network_are_those_of_its_patterns():
+    """Against the first crossing on a fan of rays, an upper bound that is off by less than a hundredth here."""
+    rng = np.random.default_rng(3)
+    network = BinaryNetwork(rng.standard_normal((4, 2)), rng.standard_normal(4), rng.standard_normal((1, 4)), [0.1])
+    leaky = replace(network, activation=Activation(leak=0.1))
+    x = 2.0 * rng.standard_normal((6, 2))
+    y = np.where(leaky.score(x) > 0, 1, -1)
+    found = robust_radius(leaky, x, y)
+    assert found.verify().all()
+    angles, lengths = np.linspace(0, 2 * np.pi, 2001), np.linspace(0, 8, 4001)
+    for i in range(len(x)):
+        rays = np.stack([np.cos(angles), np.sin(angles)], axis=1)[:, None] * lengths[:, None]
+        crossed = y[i] * leaky.score((x[i] + rays).reshape(-1, 2)).reshape(len(angles), -1) <= 0
+        nearest = lengths[crossed.any(axis=0).argmax()] if crossed.any() else np.inf
+        assert found.lower[i] <= nearest
+        if np.isfinite(nearest):
+            assert abs(found.upper[i] - nearest) < 0.01
+
+
+def test_a_box_may_be_open_on_one_side():
+    network = BinaryNetwork([[1.0, 0.0]], [0.0], [[1.0]], [-1.0])
+    closed = robust_radius(network, [[3.0, 0.0]], [1], box=([2.0, -1.0], np.inf), norm="linf")
+    assert closed.lower[0] == np.inf
+    for box in ((0.0, None), (None, 9.0), (np.array([0.0, -5.0]), None)):
+        found = robust_radius(network, [[3.0, 0.0]], [1], box=box)
+        assert_allclose([found.lower[0], found.upper[0]], 2.0, rtol=1e-6)

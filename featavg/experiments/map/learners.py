@@ -161,7 +161,7 @@ def measure(config: Config, seed: int, case: Learner) -> dict[str, Any]:
 def radius_of(network: Network, test: Dataset, data: Dataset) -> RadiusBracket:
     """Exact radii of ReLU and leaky ReLU; for powers the best of three attacks, which prove nothing."""
     if network.activation.power == 1:
-        return robust_radius(as_relus(network), test.x, test.y, proofs=False)
+        return robust_radius(network, test.x, test.y, proofs=False)
     return attacked(as_powers(network), test.x, test.labels.signs, data.centers)
 
 
@@ -169,24 +169,6 @@ def as_powers(network: Network) -> Powers:
     """a ReLU(⟨w, x⟩)^p = a‖w‖^p ReLU(⟨w/‖w‖, x⟩)^p of a network without biases."""
     lengths, power = np.linalg.norm(network.weights, axis=1), network.activation.power
     return Powers(network.weights / lengths[:, None], network.second[0] * lengths**power, power)
-
-
-def as_relus(network: Network) -> Network:
-    """A leaky network as one of ReLUs: a φ(z) = a ReLU(z) − a·leak ReLU(−z); any other as it is.
-
-    >>> leaky = replace(BinaryNetwork([[1.0]], [0.0], [[2.0]], [0.0]), activation=Activation(leak=0.1))
-    >>> as_relus(leaky).score([[3.0], [-3.0]]), leaky.score([[3.0], [-3.0]])
-    (array([ 6. , -0.6]), array([ 6. , -0.6]))
-    """
-    leak = network.activation.leak
-    if not leak:
-        return network
-    mirrored = network.changed(
-        weights=np.concatenate([network.weights, -network.weights]),
-        biases=np.concatenate([network.biases, -network.biases]),
-        second=np.concatenate([network.second, -leak * network.second], axis=1),
-    )
-    return replace(mirrored, activation=RELU)
 
 
 def derive(config: Config, table: Table) -> Table:
