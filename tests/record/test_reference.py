@@ -12,14 +12,13 @@ from featavg.record.provenance import CHANGES
 
 RESULTS = Path(__file__).parents[2] / "results"
 RECORDS = sorted(str(path.relative_to(RESULTS)) for path in RESULTS.rglob("*.json"))
-# Hours of training a seed: their records say what three pairs of networks can say, with intervals over points.
-FEWER_SEEDS = {"cifar_robustness": 3, "cifar_widths": 3}
+# Hours of training per seed: its record says what three pairs of networks can say, with intervals over points.
+FEWER_SEEDS = {"cifar_robustness": 3}
 
 # They were run from commits that did not become part of the history and are to be run again, some hours of one core;
 # strict, so that this list ends when they are.
 TO_BE_RUN_AGAIN = {
     "campaign/soundness.json",
-    "cifar_widths.json",
 }
 LOST = pytest.mark.xfail(strict=True, reason="the commit of this record is lost; run it again")
 

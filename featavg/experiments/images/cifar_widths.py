@@ -17,7 +17,7 @@ from featavg.progress import Progress, part
 from featavg.record import Column, Drawing, Table
 from featavg.robustness import MinimalNorm
 
-COST = ("long", 2300)
+COST = ("long", 2600)
 NEEDS = ("cifar10",)
 SOURCE = "Fig. 3 right"
 DATA, TASK = "cifar10", "halves"
@@ -59,7 +59,7 @@ class Config:
     learning_rate: float = 0.2
     points: int = 1000  # test images of each pair
     steps: int = 20
-    seeds: int = 3
+    seeds: int = 5
     first_seed: int = 0
 
 
