@@ -51,6 +51,10 @@ class Claims:
             with contextlib.suppress(FileNotFoundError):
                 path.unlink()
 
+    def held(self, key: str) -> bool:
+        """Whether somebody has taken a trial and not given it back, alive or dead."""
+        return key in self._numbered()
+
     def living(self) -> set[str]:
         """The trials that somebody who lives works on."""
         return {key for key, number in self._numbered().items() if self._holds(self._path(key, number))}

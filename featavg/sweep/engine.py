@@ -2,31 +2,22 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import os
-import signal
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import (
-    FIRST_COMPLETED,
-    BrokenExecutor,
-    CancelledError,
-    Executor,
-    Future,
-    ProcessPoolExecutor,
-    wait,
-)
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from collections.abc import Callable, Mapping
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, Executor, Future, wait
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from secrets import token_hex
 from typing import Any
 
 from featavg.errors import InputError
+from featavg.sweep.processes import NO_WORKER, check_importable, processes
 from featavg.sweep.specification import Specification, Trial, read_specification, version_of
 from featavg.sweep.store import Store
 from featavg.sweep.table import Results
-from featavg.sweep.worker import Row, Task, leave_with_driver, run_here, run_trial
+from featavg.sweep.worker import Row, Task, run_here, run_trial
 
 # How long to wait before looking whether another driver has finished what it claimed.
 POLL = 0.5
@@ -90,6 +81,8 @@ def run_sweep(
     spec = source if isinstance(source, Specification) else read_specification(source)
     spec.check()
     _check_numbers(workers, shard, tries)
+    if executor is None and workers != 0:
+        check_importable(spec.function)
     version = version_of(spec.resolve())
     store, wanted = Store(folder, spec.function, version), spec.trials()
     if shard is not None:
@@ -101,7 +94,7 @@ def run_sweep(
         run.pool, run.call, run.ahead, run.renews = (lambda _: nullcontext(executor)), run_trial, MANY, False
     elif workers != 0:
         count = workers or os.cpu_count() or 1
-        run.pool, run.ahead = (lambda left: _processes(min(count, left))), AHEAD * count
+        run.pool, run.ahead = (lambda left: processes(min(count, left))), AHEAD * count
     try:
         run.all_of(wanted)
     finally:
@@ -163,6 +156,8 @@ class _Run:
             with self.pool(1) as pool:
                 if not self._feed(pool, deque([trial]), 1):
                     return
+        if self.renews and not self.store.claims.held(trial.key):  # no worker got as far as the trial
+            raise InputError(NO_WORKER)
         row = {"key": trial.key, "parameters": dict(trial.parameters), "seed": trial.seed}
         self._finish(row | {"error": f"given up: it took its worker down {self.tries} times"})
         self.store.claims.give_back(trial.key)
@@ -171,7 +166,7 @@ class _Run:
         """Hand trials out until none is left or the executor breaks; return those that were under way then."""
         running: dict[Future[Any], Trial] = {}
         suspects: list[Trial] = []
-        broken = False
+        broken, wanted = False, len(left)
         try:
             while running or (left and not broken):
                 while left and not broken and len(running) < ahead:
@@ -179,6 +174,8 @@ class _Run:
                         running[executor.submit(self.call, self._task(left[0]), token_hex(8))] = left[0]
                         left.popleft()
                     except Exception:  # it died, or was shut down, between two trials
+                        if self.renews and len(left) == wanted:
+                            raise InputError(NO_WORKER) from None
                         broken = True
                 ended, _ = wait(running, timeout=POLL, return_when=FIRST_COMPLETED)
                 for future in ended:
@@ -222,26 +219,18 @@ class _Run:
         self.progress(self.told)
 
 
-@contextmanager
-def _processes(count: int) -> Iterator[ProcessPoolExecutor]:
-    """Fresh processes, which inherit nothing; an interruption ends them at once."""
-    pool = ProcessPoolExecutor(count, mp_context=multiprocessing.get_context("spawn"), initializer=leave_with_driver)
-    try:
-        yield pool
-    except BaseException:
-        processes = list(getattr(pool, "_processes", None) or {})
-        pool.shutdown(wait=False, cancel_futures=True)
-        for process in processes:
-            with suppress(OSError):
-                os.kill(process, signal.SIGTERM)
-        raise
-    pool.shutdown()
-
-
 def _check_numbers(workers: int | None, shard: tuple[int, int] | None, tries: int) -> None:
-    if workers is not None and (not isinstance(workers, int) or workers < 0):
+    if workers is not None and not _is_whole(workers, 0):
         raise InputError(f"workers must be a whole number from 0, got {workers!r}")
-    if not isinstance(tries, int) or tries < 1:
+    if not _is_whole(tries, 1):
         raise InputError(f"tries must be a whole number from 1, got {tries!r}")
-    if shard is not None and not 0 <= shard[0] < shard[1]:
+    if shard is None:
+        return
+    if not (isinstance(shard, tuple | list) and len(shard) == 2 and all(_is_whole(part, 0) for part in shard)):
+        raise InputError(f"a shard is two whole numbers, (i, n) for the i-th of n shares from 0, got {shard!r}")
+    if not shard[0] < shard[1]:
         raise InputError(f"a shard i/n needs 0 <= i < n, got {shard[0]}/{shard[1]}")
+
+
+def _is_whole(value: object, least: int) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= least

@@ -76,10 +76,13 @@ class Specification:
 
     def settings(self) -> list[dict[str, Any]]:
         """All combinations of parameters, in order, without seeds."""
+        for name, about in {**self.axes, **self.random}.items():
+            _check_values(name, about)
+        base = {name: _plain(value) for name, value in self.base.items()}
         grid = [dict(zip(self.axes, values, strict=True)) for values in product(*map(_values, self.axes.values()))]
         rng = np.random.default_rng(self.design_seed)
         drawn = [{name: _draw(rng, about) for name, about in self.random.items()} for _ in range(self.draws)] or [{}]
-        return [{**self.base, **fixed, **chance} for fixed in grid for chance in drawn]
+        return [{**base, **fixed, **chance} for fixed in grid for chance in drawn]
 
     def trials(self) -> list[Trial]:
         """Every setting at every seed."""
@@ -145,7 +148,7 @@ def version_of(function: Callable[..., Any]) -> int | str:
 
 def key_of(function: str, version: int | str, parameters: Mapping[str, Any], seed: int) -> str:
     """A name of the trial that does not depend on the order of its parameters."""
-    told = json.dumps([function, version, dict(parameters), seed], sort_keys=True, default=str)
+    told = json.dumps([function, version, dict(parameters), seed], sort_keys=True)
     return hashlib.sha256(told.encode()).hexdigest()[:32]
 
 
@@ -181,10 +184,31 @@ def _draw(rng: np.random.Generator, about: Any) -> Any:
     return float(rng.uniform(low, high))
 
 
+def _check_values(name: str, about: Any) -> None:
+    """Refuse values that are equal without being the same, as 1 and 1.0: no table could tell their trials apart."""
+    values = [] if isinstance(about, Mapping) else _listed(about)
+    for value in values:
+        twin = values[values.index(value)]
+        if json.dumps(twin) != json.dumps(value):
+            raise InputError(f"values of {name} must not be equal, got both {twin!r} and {value!r}; give one of them")
+
+
 def _listed(about: Any) -> list[Any]:
     if isinstance(about, str) or not isinstance(about, Iterable) or not (values := list(about)):
         raise InputError(f"an axis must be a list of at least one value, or have from and to, got {about!r}")
-    return values
+    return [_plain(value) for value in values]
+
+
+def _plain(value: Any) -> Any:
+    """A value of a parameter as Python has it, so that a trial is the same one whoever asks for it."""
+    value = value.tolist() if isinstance(value, np.generic | np.ndarray) else value
+    try:
+        json.dumps(value)
+    except (TypeError, ValueError):
+        raise InputError(
+            f"parameters of a sweep are numbers, texts, and lists and tables of them, got {value!r}; pass its name"
+        ) from None
+    return value
 
 
 def _ends(about: Mapping[str, Any], needed: str) -> tuple[float, float]:

@@ -22,6 +22,7 @@ from featavg.threads import one_thread
 _stores: dict[tuple[str, str, int], Store] = {}
 _busy = threading.Lock()  # held while a process of our own runs a trial
 Row = dict[str, Any]
+TAKEN = ("seconds", "error")  # what a row tells of its trial
 
 
 class Task(NamedTuple):
@@ -97,8 +98,18 @@ def _row(function: Callable[..., Mapping[str, Any]], trial: Trial) -> Row:
     try:
         with one_thread():
             # As JSON holds it, so that a row is the same whoever writes it, and what cannot be written fails here.
-            row["values"] = json.loads(json.dumps(dict(function(**trial.parameters, seed=trial.seed)), default=plain))
+            values = json.loads(json.dumps(dict(function(**trial.parameters, seed=trial.seed)), default=plain))
+        _check_names(values, trial)
+        row["values"] = values
     except (Exception, SystemExit) as error:  # whatever a trial dies of is its result, and stops nobody else
         row["error"] = f"{type(error).__name__}: {error}".splitlines()[0]
         row["trace"] = traceback.format_exc(limit=-5)
     return row | {"seconds": round(time.process_time() - began, 6), "host": socket.gethostname()}
+
+
+def _check_names(values: Mapping[str, Any], trial: Trial) -> None:
+    """Refuse what would take the place of another column of the table."""
+    columns = {**trial.parameters, "seed": trial.seed}
+    taken = [name for name in values if name in TAKEN or (name in columns and values[name] != columns[name])]
+    if taken:
+        raise InputError(f"a trial must return names that are no columns yet, got {taken[0]!r}; return another name")

@@ -29,7 +29,7 @@ class Descent:
         assert isinstance(first, Gram)
         assert first.matrix is not None
         assert problem.groups is not None
-        self.start, self.at, self.eta = start, start, eta
+        self.start, self.at, self.eta, self.made = start, start, eta, 0
         self.one = () if problem.target.ndim > 1 else (None,)  # what makes a stack of a single run
         upper = problem.fixed["weights_2"], problem.fixed["biases_2"], problem.groups.number
         second, output_bias, number = (block[self.one][0] for block in upper)
@@ -45,6 +45,7 @@ class Descent:
         for _ in range(count):
             pulls = loss.derivative(runs.outputs.swapaxes(1, 2), target) * weights
             runs.step(np.ascontiguousarray(pulls.swapaxes(1, 2)), loss.monotone)
+        self.made += count
         self.at = self._iterate(self.at.time + count * self.eta)
         return self.at
 

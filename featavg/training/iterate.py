@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from featavg.arrays import Array, Ints
 from featavg.training.engines import ALL, Batch, FirstLayer, Groups
 from featavg.training.losses import Loss
+from featavg.training.once import once
 from featavg.training.upper import Upper
 
 WEIGHTS, BIASES = "weights_1", "biases_1"
@@ -38,13 +39,15 @@ class Vector:
 
     def map(self, change: Callable[..., Array], *others: Vector) -> Vector:
         """The vector of change(block, other blocks of the same name ...)."""
-        return Vector({name: change(block, *(o[name] for o in others)) for name, block in self.blocks.items()})
+        if not others:
+            return Vector({name: change(block) for name, block in self.blocks.items()})
+        return Vector({name: change(block, *[o.blocks[name] for o in others]) for name, block in self.blocks.items()})
 
     def __add__(self, other: Vector) -> Vector:
-        return self.map(lambda mine, its: mine + its, other)
+        return self.map(operator.add, other)
 
     def __sub__(self, other: Vector) -> Vector:
-        return self.map(lambda mine, its: mine - its, other)
+        return self.map(operator.sub, other)
 
     def __mul__(self, number: ArrayLike) -> Vector:
         return self.map(lambda mine: per_run(number, mine) * mine)
@@ -89,39 +92,39 @@ class Iterate:
         """A block of parameters, trained or not."""
         return self.parameters[name] if name in self.parameters else self.problem.fixed[name]
 
-    @cached_property
+    @once
     def z(self) -> Array:
         """Pre-activations of the first layer: (..., neuron, sample)."""
         if self.found_z is not None:
             return self.found_z
         return self.problem.first.products(self.block(WEIGHTS), self.batch) + self.block(BIASES)[..., None]
 
-    @cached_property
+    @once
     def outputs(self) -> Array:
         """F (..., sample, output)."""
         return self._layers[0][-1].swapaxes(-1, -2)
 
-    @cached_property
+    @once
     def log_loss(self) -> Array:
         """log L: one number per run."""
         return self.problem.loss.total(self._measured[0], self._shares)
 
-    @cached_property
+    @once
     def margins(self) -> Array:
         """q_i: (..., sample)."""
         return self._measured[1]
 
-    @cached_property
+    @once
     def gradient(self) -> Vector:
         """∇L."""
         return self._gradient(0.0)
 
-    @cached_property
+    @once
     def log_gradient(self) -> Vector:
         """∇ log L = ∇L / L, with all its digits where L itself is far below the smallest float."""
         return self._gradient(self.log_loss)
 
-    @cached_property
+    @once
     def input_gradient(self) -> Array:
         """∂L/∂x_i times the number of points, as an attack climbs it: (..., sample, axis)."""
         dz = self._backward(0.0)[0]
@@ -196,7 +199,7 @@ class Iterate:
         shares, rows = self.problem.shares, self.batch.rows
         return shares if shares is None or rows is None else shares[..., rows]
 
-    @cached_property
+    @once
     def _sizes(self) -> Array | None:
         """‖w_r‖ (..., neuron, 1) where the activation divides by a power of it."""
         if not self.problem.upper.activation.normalized:
@@ -208,15 +211,15 @@ class Iterate:
             square = np.diagonal(first.inner(block, block), axis1=-2, axis2=-1)
         return np.sqrt(np.maximum(square, np.finfo(square.dtype).tiny))[..., None]
 
-    @cached_property
+    @once
     def _measured(self) -> tuple[Array, Array]:
         return self.problem.loss.measure(self.outputs, self.target)
 
-    @cached_property
+    @once
     def _blocks(self) -> dict[str, Array]:
         return {**self.problem.fixed.blocks, **self.parameters.blocks}
 
-    @cached_property
+    @once
     def _layers(self) -> tuple[list[Array], list[Array]]:
         return self.problem.upper.forward(self.z, self._sizes, self._blocks)
 
@@ -251,14 +254,16 @@ class Iterate:
         return np.zeros_like(self.z) if change is None else change
 
 
-def _moved(mine: Array, step: Array, way: Array) -> Array:
+def _moved(mine: Array, step: Array | float, way: Array) -> Array:
     moved: Array = step * way
     moved += mine  # of a large block every further copy costs as much as the step
     return moved
 
 
-def per_run(number: ArrayLike, like: Array) -> Array:
+def per_run(number: ArrayLike, like: Array) -> Array | float:
     """A number, or one per run, shaped to act on a block with the run as its first axis, in the block's precision."""
+    if type(number) is float:  # NumPy takes it in the precision of what it meets; one of its own numbers it does not
+        return number
     values = np.asarray(number)
     if values.dtype.kind == "f":
         values = values.astype(like.dtype, copy=False)

@@ -16,6 +16,7 @@ from featavg.training.descent import Descent, fast_descent
 from featavg.training.engines import ALL
 from featavg.training.iterate import WEIGHTS, Iterate, Vector
 from featavg.training.rules import Rule, check_positive
+from featavg.training.small_descent import SmallDescent, small_descent
 
 # A loss this many times its first value will not come back.
 DIVERGED = np.log(100.0)
@@ -150,7 +151,7 @@ class Run:
         self.plain = self.rows is None and self.perturb is None
         eta = self.rule.constant_step(start) if self.plain and not self.average else None
         if eta is not None and np.isfinite(start.outputs.sum()):
-            descent = fast_descent(start, eta)
+            descent = fast_descent(start, eta) or small_descent(start, eta)
             if descent is not None:
                 return self._go_fast(start, descent)
         at, state = start, self.rule.init(start)
@@ -164,13 +165,15 @@ class Run:
                 self.means.add(step + 1, at.parameters)
         raise AssertionError("a run ends at its last step")
 
-    def _go_fast(self, start: Iterate, descent: Descent) -> str:
+    def _go_fast(self, start: Iterate, descent: Descent | SmallDescent) -> str:
         """From goal to goal."""
         at = start
         for goal in self.goals.astype(int).tolist():
-            done = self.saved[-1].step if self.saved else 0
-            at = descent.advance(goal - done) if goal else start
-            status = self._look_out(goal, at) or self._save(goal, at, None)
+            status = self._look_out(0, start) if goal == 0 else None
+            while descent.made < goal and status is None:
+                at = descent.advance(goal - descent.made)
+                status = self._look_out(descent.made, at)
+            status = status or self._save(goal, at, None)
             if status is not None:
                 return status
         raise AssertionError("a run ends at its last goal")
@@ -185,22 +188,19 @@ class Run:
 
     def _look_out(self, step: int, at: Iterate) -> str | None:
         """Tell a run that has left the finite numbers."""
-        if self.plain:
-            finite = np.isfinite(at.outputs.sum(axis=(-2, -1)))
-        else:
-            runs = self.lost.ndim
-            sums = [block.sum(axis=tuple(range(runs, block.ndim))) for block in at.parameters.blocks.values()]
-            finite = np.isfinite(sum(sums))
-        if step == 0 and not finite.all():
+        runs = self.lost.ndim
+        looked_at = [at.outputs] if self.plain else at.parameters.blocks.values()
+        sums = [np.add.reduce(block, axis=tuple(range(runs, block.ndim))) for block in looked_at]
+        gone = ~np.isfinite(sum(sums[1:], sums[0]))
+        if step == 0 and np.count_nonzero(gone):
             raise InputError("the outputs of this network are not finite at the start; scale its weights down")
-        return self._lose(~finite, step)
+        return self._lose(gone, step)
 
     def _lose(self, gone: Bools, step: int) -> str | None:
-        if gone.any():
-            self.lost = np.where(gone, np.minimum(self.lost, step), self.lost)
-            if np.isfinite(self.lost).all():
-                return diverged(float(self.lost.max()))
-        return None
+        if not np.count_nonzero(gone):
+            return None
+        self.lost = np.where(gone, np.minimum(self.lost, step), self.lost)
+        return diverged(float(self.lost.max())) if np.isfinite(self.lost).all() else None
 
     def _save(self, step: int, at: Iterate, state: Any) -> str | None:
         """Save the moment if it is wanted; return why the run ends here, if it does."""
@@ -237,11 +237,11 @@ class Run:
 
     def _compare(self, step: int, at: Iterate) -> str | None:
         """Tell a run whose loss is far above its first; looked at only once its outputs have doubled since the last."""
-        size = np.maximum(at.outputs.max(axis=(-2, -1)), -at.outputs.min(axis=(-2, -1)))
+        size = np.maximum.reduce(np.abs(at.outputs), axis=(-2, -1))
         if not self.saved:
             self.size, self.first = size, at.log_loss
         grown = size > 2 * self.size
-        if not grown.any():
+        if not np.count_nonzero(grown):
             return None
         self.size = np.where(grown, size, self.size)
         return self._lose(grown & (at.log_loss > self.first + DIVERGED), step)

@@ -71,8 +71,7 @@ class Upper:
         for number in range(2, self.depth + 1):
             inputs.append(self.activation.value(heights[-1], sizes if number == 2 else None))
             weights, biases = blocks[f"weights_{number}"], blocks[f"biases_{number}"][..., None]
-            product = self.second.up(inputs[-1]) if number == 2 and self.second else weights @ inputs[-1]
-            heights.append(product + biases)
+            heights.append(self.up(number, inputs[-1], weights) + biases)
         return heights, inputs
 
     def backward(
@@ -94,11 +93,18 @@ class Upper:
                 found[f"weights_{number}"] = dz @ np.swapaxes(inputs[number - 2], -1, -2)
             if f"biases_{number}" in trained:
                 found[f"biases_{number}"] = dz.sum(axis=-1)
-            weights = blocks[f"weights_{number}"]
-            dh = self.second.down(dz) if number == 2 and self.second else np.swapaxes(weights, -1, -2) @ dz
+            dh = self.down(number, dz, blocks[f"weights_{number}"])
         if self.depth > 1:
             dz = dh * self.activation.slope(heights[0], sizes)
         return dz, dh, found
+
+    def up(self, number: int, hidden: Array, weights: Array) -> Array:
+        """W H of a layer: (..., neuron, sample)."""
+        return self.second.up(hidden) if number == 2 and self.second else weights @ hidden
+
+    def down(self, number: int, dz: Array, weights: Array) -> Array:
+        """∂L/∂H = Wᵀ ∂L/∂Z of a layer: (..., neuron, sample)."""
+        return self.second.down(dz) if number == 2 and self.second else np.swapaxes(weights, -1, -2) @ dz
 
     def groups(self, blocks: Blocks) -> Groups | None:
         """Neurons with parallel columns of the last layer of two have proportional rows of ∂L/∂Z where both are on."""

@@ -61,3 +61,8 @@ def fickle(x: float, folder: str, seed: int) -> dict[str, float]:
 def surface(x: float, y: float, seed: int, kind: str = "a") -> dict[str, object]:
     """Numbers on a grid, and what is no number."""
     return {"height": x + 10 * y + 0.01 * seed, "word": kind}
+
+
+def naming(name: str, seed: int) -> dict[str, float]:
+    """Returns a number under a name of the caller's choice."""
+    return {name: 0.5}

@@ -51,6 +51,21 @@ def test_what_is_stored_is_not_run_again_and_a_changed_specification_adds(tmp_pa
     assert len(list(marks.iterdir())) == 9
 
 
+def test_a_value_given_twice_is_one_trial_and_a_number_of_numpy_is_the_number(tmp_path: Path) -> None:
+    found = run_sweep(SQUARES | {"axes": {"x": [2, 0, 2]}}, tmp_path, workers=0)
+    assert [row["x"] for row in found.rows] == [2, 2, 0, 0]
+    assert found.to_table().coords["x"].tolist() == [0, 2]
+    again = Specification(SQUARES["function"], axes={"x": np.array([0, 2])}, seeds=2)  # type: ignore[arg-type]
+    assert {trial.key for trial in again.trials()} == set(Store(tmp_path).rows())
+
+
+@pytest.mark.parametrize(("name", "stands"), [("error", False), ("seconds", False), ("name", False), ("height", True)])
+def test_a_result_does_not_take_the_name_of_another_column(tmp_path: Path, name: str, stands: bool) -> None:
+    found = run_sweep({"function": "functions:naming", "base": {"name": name}}, tmp_path, workers=0)
+    assert found.rows[0]["name"] == name
+    assert [f"got '{name}'; return another name" in row["error"] for row in found.failed] == [True] * (not stands)
+
+
 def test_shards_together_are_the_whole(tmp_path: Path) -> None:
     for shard in range(3):
         run_sweep(SQUARES, tmp_path, workers=0, shard=(shard, 3))
@@ -184,6 +199,17 @@ SPAN = {"from": -1, "to": 1, "log": True}
         ({"function": "functions:square", "base": {"x": 0}, "axes": {"x": [0]}}, "got x twice"),
         ({"function": "functions:square", "random": {"x": [0]}}, "go together"),
         ({"function": "functions:square", "base": {"x": 0}, "seeds": 0}, "seeds of a sweep"),
+        (
+            {"function": "functions:square", "axes": {"x": [0, 2, 2.0]}},
+            r"x must not be equal, got both 2 and 2\.0",
+        ),
+        ({"function": "functions:square", "axes": {"x": [True, 0, 1]}}, "x must not be equal, got both True and 1"),
+        ({"function": "functions:square", "random": {"x": [0, False]}, "draws": 9}, "got both 0 and False"),
+        (
+            {"function": "functions:square", "base": {"x": Path("a")}},
+            "numbers, texts, and lists",
+        ),
+        ({"function": "functions:square", "axes": {"x": [0, object()]}}, "numbers, texts, and lists"),
     ],
 )
 def test_what_cannot_be_run_is_refused_before_anything_runs(tmp_path: Path, spec: Any, complaint: str) -> None:

@@ -25,7 +25,8 @@ from featavg.model import Network
 from featavg.training import DivergenceWarning, SmoothedCrossEntropy, descent
 from featavg.training.descent import Descent, fast_descent
 from featavg.training.engines import active_set
-from featavg.training.engines.team_step import add_rows, add_rows_to_each, rows_to_read
+from featavg.training.engines.row_sums import FEW, add_rows, add_rows_to_each, whole_product
+from featavg.training.engines.team_step import rows_to_read, sums
 from featavg.training.iterate import Iterate
 from featavg.training.setup import Setup
 
@@ -214,6 +215,21 @@ def test_rows_added_for_several_runs_are_those_added_for_each(runs: int, compile
         add_rows(matrix, row, total)
     assert_array_equal(together, alone)
     assert_allclose(together, factors @ matrix, rtol=0, atol=1e-13 * np.abs(factors).sum())
+
+
+@pytest.mark.parametrize("neurons", [1, FEW, FEW + 1])
+def test_few_rows_are_multiplied_as_many_are(neurons: int) -> None:
+    rng = np.random.default_rng(neurons)
+    matrix, rows = rng.standard_normal((45, 45)), rng.standard_normal((neurons, 45))
+    assert_allclose(whole_product(rows, matrix), np.einsum("ri,ij->rj", rows, matrix), rtol=0, atol=1e-13)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_sums_are_in_double_precision_whatever_their_order(dtype: Any) -> None:
+    values = np.random.default_rng(0).standard_normal(1003).astype(dtype)
+    expected = values.astype(np.float64)
+    for found in (sums(values), sums.py_func(values)):  # type: ignore[attr-defined]
+        assert_allclose(found, (expected @ expected, expected.sum()), rtol=1e-13)
 
 
 WEIGHTS = np.arange(1.0, 121.0)

@@ -30,9 +30,9 @@ from featavg.data import Dataset
 from featavg.model import Activation, Layer, Network
 from featavg.training import EqualBlocks
 from featavg.training.engines import Groups, Work, choose_engine, gram
-from featavg.training.engines.gram import gram_matrix
+from featavg.training.engines.gram import gram_matrix, products_with
+from featavg.training.engines.row_sums import add_rows
 from featavg.training.engines.sparse_product import assemble, sparse_product, split
-from featavg.training.engines.team_step import add_rows
 from featavg.training.setup import Setup
 
 RULES: dict[str, Any] = {
@@ -232,6 +232,12 @@ def test_the_gram_matrix_is_that_of_the_points(kind: str, dtype: Any) -> None:
     assert_allclose(found, exact, rtol=0, atol=100 * np.finfo(dtype).eps * np.abs(exact).max())
     assert_array_equal(found, found.T)
     assert_array_equal(gram_matrix(np.stack([x, x]))[1], found)
+    weights = np.random.default_rng(1).standard_normal((2, 3, x.shape[1])).astype(dtype)
+    products = products_with(x, weights)
+    assert products.dtype == dtype
+    wide = weights.astype(np.float64) @ x.T.astype(np.float64)
+    assert_allclose(products, wide, rtol=0, atol=100 * np.finfo(dtype).eps * np.abs(wide).max())
+    assert_array_equal(products_with(x, weights[1]), products[1])
 
 
 # Samples, axes, neurons, products, steps, bytes of a number: the engine that was measured to be faster.

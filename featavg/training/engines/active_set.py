@@ -16,12 +16,11 @@ from __future__ import annotations
 import numpy as np
 
 from featavg.arrays import Array, Ints
+from featavg.training.engines.row_sums import SKIPPING, skipping_product, whole_product
 from featavg.training.engines.team_step import (
-    SKIPPING,
     add_heights,
     part_of,
     rows_to_read,
-    skipping_product,
     team_step,
     whole_gradient,
     whole_step,
@@ -58,6 +57,7 @@ class Team:
         self.direction = np.ascontiguousarray(columns[self.driven, 0] / self.scale[0])
         self.rise: Array | None = None  # (sample,)
         self.pace, self.work = 0.0, 0
+        self.found = np.empty(1), np.empty(1, dtype=np.int64)  # both, as a step writes them
         self.follow_all()
 
     def follow_all(self) -> None:
@@ -72,8 +72,8 @@ class Team:
         whole = self.whole
         z, moved, biases = self.z[None], self.moved[None], whole.biases[None, self.rows]
         told = pulls[None], whole.outputs[None], self.points, self.driven, self.direction, whole.shift
-        pace, work = team_step(self.block, z, moved, biases, 0, self.scale, *told, ALONE)
-        self.count(pace[0], work[0])
+        team_step(self.block, z, moved, biases, 0, self.scale, *told, ALONE, *self.found)
+        self.count(float(self.found[0][0]), int(self.found[1][0]))
 
     def count(self, pace: float, work: int) -> None:
         """Take down a step of the length `pace`."""
@@ -193,7 +193,7 @@ class ActiveSet:
 
     def _dense_step(self, pulls: Array) -> None:
         whole_gradient(self.gradient, self.z, self.second, pulls)
-        product = skipping_product(self.gradient, self.matrix) if self.skips else self.gradient @ self.matrix
+        product = (skipping_product if self.skips else whole_product)(self.gradient, self.matrix)
         self._reset_outputs()
         arrays = self.z, self.coefficients, self.biases, self.gradient, product, self.second, self.outputs
         whole_step(*arrays, self.shift)
@@ -267,8 +267,9 @@ class Runs:
         one, numbers = teams[0], np.array([team.whole.number for team in teams])
         z, moved, biases = self.z, self.coefficients, self.biases
         told = pulls, self.outputs, one.points, one.driven, one.direction, self.shift
-        found = team_step(self.matrix, z, moved, biases, one.rows.start, one.scale, *told, numbers)
-        for team, pace, work in zip(teams, *found, strict=True):
+        found = np.empty(len(teams)), np.empty(len(teams), dtype=np.int64)
+        team_step(self.matrix, z, moved, biases, one.rows.start, one.scale, *told, numbers, *found)
+        for team, pace, work in zip(teams, found[0].tolist(), found[1].tolist(), strict=True):
             team.count(pace, work)
 
     def write(self, coefficients: Array, biases: Array | None) -> None:

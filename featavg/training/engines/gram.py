@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -13,8 +13,8 @@ from featavg.training.engines.base import ALL, Batch, FirstLayer, Groups
 LARGEST = 2**30
 # Below this many multiplications the zeros of a step are not worth looking for.
 SMALL = 300_000
-# Points from which it pays to look whether X is triangular, and columns at a time that are looked at.
-TRIANGLE, PANEL = 200, 128
+# Points from which it pays to look whether X is triangular, and how many are looked at, or multiplied, at a time.
+TRIANGLE, PANEL = 200, 100
 
 
 class Gram(FirstLayer):
@@ -30,7 +30,7 @@ class Gram(FirstLayer):
         """The points, the initial weights, K if it is known, and which runs each of several samples belongs to."""
         super().__init__(x, weights)
         self.sharing = sharing
-        self.initial_products = self._times(weights, np.swapaxes(x, -1, -2))
+        self.initial_products = self._start_products()
         held = matrix is None and x.shape[-2] ** 2 * x.itemsize <= LARGEST
         self.matrix = gram_matrix(x) if held else matrix  # (..., sample, sample)
 
@@ -49,7 +49,7 @@ class Gram(FirstLayer):
         if batch.rows is None:
             start = block[..., :1] * self.initial_products
             # At the start of a run there is nothing to multiply.
-            return start + self._times_matrix(block[..., 1:]) if block[..., 1:].any() else start
+            return start + self.times_matrix(block[..., 1:]) if np.count_nonzero(block[..., 1:]) else start
         start = block[..., :1] * self.initial_products[..., batch.rows]
         if self.matrix is not None:
             return start + self._times(block[..., 1:], self.matrix[..., batch.rows])
@@ -67,16 +67,16 @@ class Gram(FirstLayer):
 
     def effect(self, block: Array, groups: Groups | None = None) -> Array:
         """Δs W(0) Xᵀ + ΔC K."""
-        moved = self._times_matrix(block[..., 1:], groups)
+        moved = self.times_matrix(block[..., 1:], groups)
         scales = block[..., :1]
-        return moved + scales * self.initial_products if scales.any() else moved
+        return moved + scales * self.initial_products if np.count_nonzero(scales) else moved
 
     def inner(self, one: Array, other: Array) -> Array:
         """⟨s w(0) + C X, s' w(0) + C' X⟩."""
         mixed = one[..., :1] * self.initial_products @ np.swapaxes(other[..., 1:], -1, -2)
         back = other[..., :1] * self.initial_products @ np.swapaxes(one[..., 1:], -1, -2)
         start = one[..., :1] * (self.initial @ np.swapaxes(self.initial, -1, -2)) * np.swapaxes(other[..., :1], -1, -2)
-        points = self._times_matrix(one[..., 1:]) @ np.swapaxes(other[..., 1:], -1, -2)
+        points = self.times_matrix(one[..., 1:]) @ np.swapaxes(other[..., 1:], -1, -2)
         return points + mixed + np.swapaxes(back, -1, -2) + start
 
     def square_norms(self, block: Array, products: Array) -> Array:
@@ -85,28 +85,44 @@ class Gram(FirstLayer):
         start = scale * (self.initial**2).sum(axis=-1) + (coefficients * self.initial_products).sum(axis=-1)
         return scale * start + (coefficients * products).sum(axis=-1)
 
-    def _times_matrix(self, rows: Array, groups: Groups | None = None) -> Array:
-        """C K (..., neuron, sample)."""
+    def times_matrix(self, rows: Array, groups: Groups | None = None, out: Array | None = None) -> Array:
+        """C K (..., neuron, sample), written to `out` where that spares a copy."""
         if self.matrix is None:
             return self._times(self._times(rows, self.x), np.swapaxes(self.x, -1, -2))
-        if groups is None or rows.shape[-1] ** 2 * rows.shape[-2] < SMALL:
-            return self._times(rows, self.matrix)
+        if groups is None or not self.large(rows):
+            return self._times(rows, self.matrix, out)
         from featavg.training.engines.sparse_product import sparse_product  # compiles, so only where it pays
 
         return sparse_product(rows, self.matrix, groups)
 
-    def _times(self, rows: Array, columns: Array) -> Array:
+    def _start_products(self) -> Array:
+        """W(0) Xᵀ (..., neuron, sample)."""
+        if self.x.shape[-2] < TRIANGLE:
+            return self._times(self.initial, np.swapaxes(self.x, -1, -2))
+        if self.x.ndim == 2:
+            return products_with(self.x, self.initial)
+        product = np.empty((*self.initial.shape[:-1], self.x.shape[-2]), dtype=self.x.dtype)
+        of_each = self.sharing or [slice(run, run + 1) for run in range(len(product))]
+        for runs, its in zip(of_each, self.x, strict=True):
+            product[runs] = products_with(its, self.initial[runs])
+        return product
+
+    def large(self, rows: Array) -> bool:
+        """Whether it pays to look for the zeros among coefficients (..., neuron, sample) of a step."""
+        return rows.shape[-1] ** 2 * rows.shape[-2] >= SMALL
+
+    def _times(self, rows: Array, columns: Array, out: Array | None = None) -> Array:
         """Rows of each run (..., neuron, m) times what belongs to its sample (..., m, column)."""
         if self.sharing is None:
-            return rows @ columns
-        product = np.empty((*rows.shape[:-1], columns.shape[-1]), dtype=rows.dtype)
+            return np.matmul(rows, columns, out=out)
+        product = np.empty((*rows.shape[:-1], columns.shape[-1]), dtype=rows.dtype) if out is None else out
         for runs, its in zip(self.sharing, columns, strict=True):
             np.matmul(rows[runs], its, out=product[runs])  # what is read of one sample stays in the cache
         return product
 
 
 def gram_matrix(x: Array) -> Array:
-    """K (..., sample, sample) = X Xᵀ, at half the price where the points are triangular, as compact ones are.
+    """K (..., sample, sample) = X Xᵀ, at two fifths of the price where the points are triangular, as compact ones are.
 
     >>> gram_matrix(np.array([[1.0, 0.0], [2.0, 1.0]]))
     array([[1., 2.],
@@ -117,22 +133,30 @@ def gram_matrix(x: Array) -> Array:
     first = _before_triangle(x) if len(x) >= TRIANGLE else None
     if first is None:
         return x @ x.T
-    gram = x[:, :first] @ x[:, :first].T
-    half = _half_of_square(x[:, first : first + len(x)])
-    gram += half
-    gram += half.T
+    gram = np.empty((len(x), len(x)), dtype=x.dtype)
+    for start, end, rows in _panels(x, first):
+        gram[start:end, start:end] = rows @ rows.T
+        np.matmul(x[end:, : rows.shape[1]], rows.T, out=gram[end:, start:end])
+        gram[start:end, end:] = gram[end:, start:end].T
     return gram
 
 
-def _half_of_square(lower: Array) -> Array:
-    """T with T + Tᵀ = L Lᵀ, of which LAPACK makes one triangle from the other, without its zeros."""
-    from scipy.linalg import lapack  # late, because small runs must not wait for scipy.linalg
+def products_with(x: Array, weights: Array) -> Array:
+    """W Xᵀ (..., neuron, sample) for one sample (sample, axis), at half the price where the points are triangular."""
+    first = _before_triangle(x)
+    if first is None:
+        return weights @ x.T
+    product = np.empty((*weights.shape[:-1], len(x)), dtype=x.dtype)
+    for start, end, rows in _panels(x, first):
+        np.matmul(weights[..., : rows.shape[1]], rows.T, out=product[..., start:end])
+    return product
 
-    turned = np.array(lower[::-1, ::-1], order="C")  # U = J L J, where J turns the order: U Uᵀ = J L Lᵀ J
-    lauum = lapack.dlauum if turned.dtype == np.float64 else lapack.slauum
-    half, _ = lauum(turned.T, lower=1, overwrite_c=1)
-    half.flat[:: len(half) + 1] /= 2
-    return np.asarray(half[::-1, ::-1])
+
+def _panels(x: Array, first: int) -> Iterator[tuple[int, int, Array]]:
+    """Some rows at a time of points that are triangular after `first` columns, without the zeros right of them."""
+    for start in range(0, len(x), PANEL):
+        end = min(start + PANEL, len(x))
+        yield start, end, x[start:end, : first + end]
 
 
 def _before_triangle(x: Array) -> int | None:

@@ -12,7 +12,7 @@ import numpy as np
 from featavg.arrays import Array, Ints
 from featavg.compilation import kernel
 from featavg.training.engines.base import Groups
-from featavg.training.engines.team_step import SKIPPING, add_rows
+from featavg.training.engines.row_sums import SKIPPING, add_rows
 
 
 def sparse_product(rows: Array, matrix: Array, groups: Groups) -> Array:

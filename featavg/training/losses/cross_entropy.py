@@ -56,7 +56,7 @@ def shares_of(outputs: Array, log_scale: ArrayLike = 0.0) -> Array:
     """softmax(F) · e^(−log_scale): (..., sample, output)."""
     top = outputs.max(axis=-1, keepdims=True)
     shares: Array = np.exp(outputs - top)
-    if not np.any(log_scale):
+    if not np.count_nonzero(log_scale):
         shares /= shares.sum(axis=-1, keepdims=True)
         return shares
     log_total = np.log(shares.sum(axis=-1, keepdims=True)) + top

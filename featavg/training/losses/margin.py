@@ -24,8 +24,9 @@ class MarginLoss(Loss):
 
     def derivative(self, outputs: Array, target: Ints, log_scale: ArrayLike = 0.0) -> Array:
         """y ℓ'(q)."""
-        pull = self.pull(self.margins(outputs, target), np.asarray(log_scale)[..., None])
-        return -(target * pull)[..., None].astype(outputs.dtype, copy=False)
+        signs = target.astype(outputs.dtype)
+        pull = self.pull(signs * outputs[..., 0], np.asarray(log_scale)[..., None])
+        return (-signs * pull)[..., None].astype(outputs.dtype, copy=False)
 
     @abstractmethod
     def logarithm(self, margins: Array) -> Array:
@@ -57,7 +58,7 @@ class Logistic(MarginLoss):
 
     def pull(self, margins: Array, log_scale: Array) -> Array:
         """σ(−q), or exp(−softplus(q) − scale) where a scale keeps it from underflowing."""
-        if not log_scale.any():
+        if not np.count_nonzero(log_scale):
             return expit(-margins)
         return np.exp(-np.logaddexp(0.0, margins) - log_scale)
 
