@@ -14,8 +14,8 @@ from rich.progress import Progress
 
 from featavg.data import load_pixels
 from featavg.deep import Fitted, Recipe, ResNet18, card_of, channels_first, save_weights
-from featavg.deep.network_cache import trained
-from featavg.deep.pretrained import NAME, WIDTH, untrained
+from featavg.deep.backbones import NAME, WIDTH, untrained
+from featavg.deep.fit import trained
 from featavg.intervals import wilson
 from featavg.record import LEVEL, Claim, Drawing, Evidence, Record, Table
 

@@ -73,7 +73,7 @@ def fetched(folder: Path) -> Work:
             mock.patch.dict(os.environ, FEATAVG_CACHE=str(folder.parent), FEATAVG_DATA=str(source)),
             mock.patch.dict(sys.modules, {module.__name__: module}),
             # Known while it is fetched only: who lists image sets later in this process must not see it.
-            mock.patch.dict(SETS.modules, {folder.name: module.__name__}),
+            mock.patch.dict(SETS, {folder.name: module.__name__}),
         ):
             fetch(folder.name)
 

@@ -20,6 +20,6 @@ REGISTRIES: tuple[Registry, ...] = (SETS, READERS, ADAPTERS, NORMS)
 @pytest.fixture(autouse=True)
 def nothing_stays_registered() -> Iterator[None]:
     """What a test adds for itself it takes away again: tests are spread over processes in any order."""
-    before = [dict(registry.modules) for registry in REGISTRIES]
+    before = [dict(registry) for registry in REGISTRIES]
     yield
-    assert [dict(registry.modules) for registry in REGISTRIES] == before
+    assert [dict(registry) for registry in REGISTRIES] == before

@@ -52,11 +52,12 @@ def _app() -> typer.Typer:
         no_args_is_help=True, rich_markup_mode=None, context_settings={"help_option_names": ["-h", "--help"]}
     )
     app.callback()(featavg)
-    for name, module in zip(VERBS.names(), VERBS, strict=True):
-        if isinstance(module.verb, typer.Typer):
-            app.add_typer(module.verb, name=name)
+    for name in VERBS:
+        verb = VERBS.module(name).verb
+        if isinstance(verb, typer.Typer):
+            app.add_typer(verb, name=name)
         else:
-            app.command(name)(_interruptible(module.verb))
+            app.command(name)(_interruptible(verb))
     return app
 
 

@@ -53,7 +53,7 @@ def open_data(
     if name in SETS and not Path(name).exists():
         data = _built_in(name, label, column, task or "parity", part, drop, progress)
     elif task is not None:
-        raise InputError(f"--task is for built-in sets ({', '.join(SETS.names())}), got the data {name}")
+        raise InputError(f"--task is for built-in sets ({', '.join(SETS)}), got the data {name}")
     else:
         data = read_points(name, label, column, drop=drop)
     if file is not None:

@@ -2,20 +2,28 @@
 
 Each is a module with `.features(x)`, the penultimate output (sample, feature), and `.head`, so that
 forward(x) = head(features(x)). One class means one logit, whose sign is the decision.
+
+One ships with the package: the narrow ResNet-18, trained on CIFAR-10 by `python -m campaign backbone`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from importlib import resources
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from featavg.deep.weights import load_weights
 from featavg.errors import InputError
 
 CIFAR10_MEAN, CIFAR10_STD = (0.4914, 0.4822, 0.4465), (0.2470, 0.2435, 0.2616)
 MNIST_MEAN, MNIST_STD = (0.1307,), (0.3081,)
+# Of the one that ships with the package.
+NAME = "cifar10-resnet18-width16"
+WIDTH = 16
+SHA256 = "5a3edd386cadc89252d6174aebd30b433adf6b7e2d190652c9ae0327fd974fd3"
 
 
 class Normalisation(nn.Module):
@@ -184,3 +192,21 @@ def _check_images(x: Tensor, normalisation: Normalisation) -> None:
         raise InputError(
             f"images must have shape (sample, {channels}, height, width), got {tuple(x.shape)}; see channels_first"
         )
+
+
+def cifar_backbone() -> ResNet18:
+    """Return the ResNet-18 of width 16 for the ten classes of CIFAR-10, in evaluation mode.
+
+    Its card lies beside its weights in `featavg/deep/shipped`.
+
+    >>> import torch
+    >>> cifar_backbone().features(torch.zeros(1, 3, 32, 32)).shape
+    torch.Size([1, 128])
+    """
+    with resources.as_file(resources.files("featavg.deep") / "shipped" / f"{NAME}.safetensors") as path:
+        return load_weights(untrained(), path, sha256=SHA256).eval()
+
+
+def untrained(seed: int = 0) -> ResNet18:
+    """The same network before training."""
+    return ResNet18(10, width=WIDTH, mean=CIFAR10_MEAN, std=CIFAR10_STD, seed=seed)

@@ -51,7 +51,6 @@ def card_of(
     name: str,
     architecture: str,
     data: str,
-    results: Mapping[str, float] | None = None,
     notes: tuple[str, ...] = (),
 ) -> ModelCard:
     """The card of a finished run."""
@@ -60,7 +59,7 @@ def card_of(
     if last.validation is not None:
         measured["validation accuracy"] = last.validation
     count = parameter_count(fitted.module)
-    return ModelCard(name, architecture, count, data, asdict(recipe), measured | dict(results or {}), notes=notes)
+    return ModelCard(name, architecture, count, data, asdict(recipe), measured, notes=notes)
 
 
 def _table(rows: Mapping[str, Any]) -> str:

@@ -1,10 +1,13 @@
-"""Training deep networks: one verb, seeds, a checkpoint an epoch, a budget in minutes."""
+"""Training deep networks: one verb, seeds, a checkpoint an epoch, a budget in minutes.
+
+Networks that take minutes or hours to train are kept in the cache, whole or half trained, so that a run goes on.
+"""
 
 from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from math import isfinite
 from pathlib import Path
@@ -16,10 +19,12 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from featavg.arrays import Ints, labels_among
+from featavg.data import cache_folder
 from featavg.deep.checkpoints import EpochLog, load_run, run_identity, save_run
 from featavg.deep.images import as_images, as_pixels, outputs_of
 from featavg.deep.onednn import safe_backward
 from featavg.deep.recipe import Recipe, augment
+from featavg.deep.weights import load_weights, save_weights
 from featavg.errors import InputError
 
 ModuleT = TypeVar("ModuleT", bound=nn.Module)
@@ -203,3 +208,42 @@ def _labels(module: nn.Module, x: Any, y: Any) -> Tensor:
     allowed = (-1, 1) if _is_binary(outputs) else range(outputs.shape[1])
     labels: Ints = labels_among(np.asarray(y), allowed, len(images))
     return torch.from_numpy(labels)
+
+
+def trained(
+    name: str,
+    module: ModuleT,
+    x: Any,
+    y: Any,
+    recipe: Recipe,
+    *,
+    validation: tuple[Any, Any] | None = None,
+    keep: Collection[int] = (),
+    progress: Callable[[float, float], None] | None = None,
+) -> Fitted[ModuleT]:
+    """`fit` with a checkpoint in the cache; the weights after each epoch of `keep` can be had by `after_epoch`."""
+
+    def remember(entry: EpochLog) -> None:
+        if entry.epoch in keep:
+            save_weights(module, _place(name, entry.epoch))
+
+    return fit(
+        module,
+        x,
+        y,
+        recipe,
+        validation=validation,
+        checkpoint=_place(name),
+        on_epoch=remember,
+        progress=progress,
+    )
+
+
+def after_epoch(name: str, module: ModuleT, epoch: int) -> ModuleT:
+    """Set `module` to what `trained` kept under this name after an epoch."""
+    return load_weights(module, _place(name, epoch)).eval()
+
+
+def _place(name: str, epoch: int | None = None) -> Path:
+    stage = "" if epoch is None else f"-after-{epoch}"
+    return cache_folder() / "networks" / f"{name}{stage}.safetensors"

@@ -3,10 +3,14 @@
 The head is an ordinary network of this project on points that are features: `featavg.train` trains it,
 `robust_radius` finds its exact radii in feature space, `equivalent_weights` and `alignment` compare it with the class
 features μ_j, the mean penultimate outputs.
+
+`answer_coarsely`: sub-class logits in, class logits out, as a network trained on finer labels answers the coarse
+question.
 """
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from typing import Any
 
 import numpy as np
@@ -14,7 +18,7 @@ import torch
 from numpy.typing import ArrayLike
 from torch import Tensor, nn
 
-from featavg.arrays import Array, finite_matrix, labels_among
+from featavg.arrays import Array, Ints, finite_matrix, labels_among
 from featavg.data import Dataset, Labels
 from featavg.deep.images import as_images, outputs_of
 from featavg.errors import InputError
@@ -86,14 +90,40 @@ class HeadedNetwork(nn.Module):
 
 
 def as_torch(network: Network, dtype: torch.dtype = torch.float32) -> nn.Sequential:
-    """The same network as a torch.nn.Sequential(Linear, ReLU, Linear), which `as_network` reads back."""
-    first = nn.Linear(network.weights.shape[1], network.neurons, dtype=dtype)
-    second = nn.Linear(network.neurons, len(network.second), dtype=dtype)
-    with torch.no_grad():
-        for layer, weight, bias in (
-            (first, network.weights, network.biases),
-            (second, network.second, network.output_bias),
-        ):
-            layer.weight.copy_(torch.from_numpy(weight))
-            layer.bias.copy_(torch.from_numpy(bias))
-    return nn.Sequential(first, nn.ReLU(), second)
+    """The same network as a torch.nn.Sequential(Linear, ReLU, ..., Linear), which `as_network` reads back."""
+    parts: list[nn.Module] = []
+    for layer in network.layers:
+        after, before = layer.weights.shape
+        linear = nn.Linear(before, after, dtype=dtype)
+        with torch.no_grad():
+            linear.weight.copy_(torch.from_numpy(layer.weights))
+            linear.bias.copy_(torch.from_numpy(layer.biases))
+        parts += [linear, nn.ReLU()]
+    return nn.Sequential(*parts[:-1])
+
+
+class CoarseReadout(nn.Module):
+    """F_c = log Σ_{j in J_c} exp f_j, so that softmax(F) are the summed probabilities of the sub-classes.
+
+    >>> CoarseReadout([0, 0, 1])(torch.tensor([[0.0, 0.0, 0.5]])).argmax(dim=1)
+    tensor([0])
+    """
+
+    class_of: Tensor  # (subclass,)  the class of each sub-class, in the state dict
+
+    def __init__(self, class_of: Ints | list[int]) -> None:
+        super().__init__()
+        codes = labels_among(class_of, range(len(class_of)), len(class_of), "class_of")
+        self.classes = int(codes.max()) + 1
+        if set(codes.tolist()) != set(range(self.classes)):
+            raise InputError(f"every class 0 ... {self.classes - 1} needs a sub-class, got {codes.tolist()}")
+        self.register_buffer("class_of", torch.from_numpy(codes))
+
+    def forward(self, logits: Tensor) -> Tensor:
+        """Sub-class logits (sample, subclass) to class logits (sample, class)."""
+        return torch.stack([logits[:, self.class_of == c].logsumexp(dim=1) for c in range(self.classes)], dim=1)
+
+
+def answer_coarsely(fine: nn.Module, class_of: Ints) -> nn.Sequential:
+    """The network of sub-class logits, `.fine`, followed by its `.readout`: class logits out."""
+    return nn.Sequential(OrderedDict(fine=fine, readout=CoarseReadout(class_of)))

@@ -172,15 +172,9 @@ def decision_of(width: int, readout: Readout | None, class_labels: ArrayLike | N
     array([2.])
     """
     if width == 1:
-        if readout not in (None, "sign"):
-            raise InputError(f"a network with one output has the read-out sign, got {readout!r}")
-        return model.Sign()
-    if readout is None or readout == "argmax":
-        return model.Argmax(np.arange(width))
-    for how in GROUPED:
-        if readout == how:
-            return model.Grouped(model.Groups.of(_coarse(width, how, class_labels)), how)
-    raise InputError(f"readout must be argmax, {', '.join(GROUPED)}, got {readout!r}")
+        return model.read_as(model.Sign(), readout)
+    groups = model.Groups.of(_coarse(width, readout, class_labels)) if readout in GROUPED else None
+    return model.read_as(model.Argmax(np.arange(width), groups), readout)
 
 
 def _coarse(width: int, readout: str, class_labels: ArrayLike | None) -> Ints:

@@ -27,7 +27,7 @@ def draw(drawing: Drawing, table: Table) -> Figure:
     'log'
     """
     if drawing.kind not in KINDS:
-        raise InputError(f"a drawing must be one of {', '.join(KINDS.names())}, got {drawing.kind!r}")
+        raise InputError(f"a drawing must be one of {', '.join(KINDS)}, got {drawing.kind!r}")
     make: Callable[..., Figure] = getattr(KINDS.module(drawing.kind), drawing.kind)
     try:
         return make(**drawing.arguments(table), caption=drawing.caption)

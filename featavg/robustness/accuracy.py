@@ -11,10 +11,11 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.stats import binom, norm
+from scipy.stats import binom
 
 from featavg.arrays import Array, finite_vector
 from featavg.errors import InputError
+from featavg.intervals import wilson
 from featavg.robustness.bracket import RadiusBracket
 
 
@@ -32,6 +33,7 @@ class RobustAccuracy:
 
         It reaches from the lower end for `lower` to the upper end for `upper`.
         """
+        _check_confidence(confidence)
         return wilson(self.lower, self.points, confidence)[0], wilson(self.upper, self.points, confidence)[1]
 
 
@@ -151,21 +153,6 @@ def overstatement(claimed: RadiusBracket, truth: RadiusBracket, radii: ArrayLike
         raise InputError(f"need radii of the same points, got {len(claimed)} and {len(truth)} of them")
     left, real = robust_accuracy(claimed, radii), robust_accuracy(truth, radii)
     return Difference(left.radii, left.upper - real.upper, left.upper - real.lower)
-
-
-def wilson(share: Array, count: int, confidence: float = 0.95) -> tuple[Array, Array]:
-    """Wilson's score interval of a share of `count` independent points: two arrays like `share`.
-
-    >>> [end.round(4) for end in wilson(np.array([0.5, 1.0]), 100)]
-    [array([0.4038, 0.963 ]), array([0.5962, 1.    ])]
-    """
-    _check_confidence(confidence)
-    if count < 1:
-        raise InputError("a share of no points has no interval")
-    z = float(norm.ppf((1 + confidence) / 2))
-    middle = (share + z * z / (2 * count)) / (1 + z * z / count)
-    half = z * np.sqrt(share * (1 - share) / count + z * z / (4 * count**2)) / (1 + z * z / count)
-    return np.maximum(middle - half, 0.0), np.minimum(middle + half, 1.0)
 
 
 def robust_sizes(radii: ArrayLike, name: str = "radii") -> Array:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from featavg.errors import InputError
 from featavg.files import write_whole
 from featavg.record import Column, Table
+from featavg.shown import frame
 from featavg.sweep.specification import Trial
 
 
@@ -83,11 +84,7 @@ class Results:
 
     def to_frame(self) -> Any:
         """A pandas table, one row per trial."""
-        try:
-            import pandas as pd
-        except ImportError:
-            raise InputError("to_frame needs pandas: pip install pandas") from None
-        return pd.DataFrame(self.rows, columns=self.names)
+        return frame(self.rows)
 
     def export(self, path: str | os.PathLike[str]) -> None:
         """Write all trials as .csv, or as .parquet, which needs pandas and pyarrow."""

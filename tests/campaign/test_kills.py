@@ -47,7 +47,7 @@ def test_what_a_killed_fetch_left_is_gone_after_the_next_even_if_nothing_is_miss
     (folder / f".scratch-{gone.pid}-x").mkdir()
     write()
     assert sorted(path.name for path in folder.iterdir()) == whole == ["test", "train"]
-    assert folder.name not in SETS.names()
+    assert folder.name not in SETS
 
 
 def test_the_campaign_sees_a_writer_that_writes_in_place(monkeypatch: pytest.MonkeyPatch) -> None:

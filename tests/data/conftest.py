@@ -19,6 +19,6 @@ def add_set(monkeypatch: pytest.MonkeyPatch) -> Callable[[ImageSet], None]:
         module = ModuleType(f"set_of_a_test_{made.name}")
         module.SET = made  # type: ignore[attr-defined]
         monkeypatch.setitem(sys.modules, module.__name__, module)
-        monkeypatch.setitem(SETS.modules, made.name, module.__name__)
+        monkeypatch.setitem(SETS, made.name, module.__name__)
 
     return add

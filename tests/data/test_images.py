@@ -101,7 +101,7 @@ def test_without_download_the_command_is_named(tmp_path: Path, monkeypatch: pyte
 
 
 def test_the_catalogue_is_consistent() -> None:
-    for known in map(image_set, SETS.names()):
+    for known in map(image_set, SETS):
         assert len(known.class_names) == 10
         assert len({content.sha256 for content in known.contents}) == len(known.contents)
         assert all(len(content.sha256) == 64 for content in known.contents)

@@ -6,8 +6,8 @@ import pytest
 import torch
 
 from featavg.deep import Recipe, SmallCNN
-from featavg.deep.network_cache import after_epoch, trained
-from featavg.deep.pretrained import NAME, SHA256, cifar_backbone
+from featavg.deep.backbones import NAME, SHA256, cifar_backbone
+from featavg.deep.fit import after_epoch, trained
 from featavg.errors import InputError
 
 

@@ -88,7 +88,7 @@ def test_bytes_and_pixels_ask_the_same():
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"readout": "sum"}, "readout must be argmax, summed-probabilities"),
+        ({"readout": "sum"}, "readout must be one of argmax, summed-probabilities"),
         ({"readout": "maximum"}, "maximum needs class_labels"),
         ({"readout": "maximum", "class_labels": [1, 1, 1]}, "both -1 and"),
         ({"norm": "l1"}, "norm must be l2 or linf"),

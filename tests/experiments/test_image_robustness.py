@@ -7,14 +7,22 @@ from torch import nn
 
 import featavg as fa
 from featavg.deep import as_torch, ask_deep
+from featavg.deep.fit import after_epoch
 from featavg.deep.images import outputs_of
-from featavg.deep.network_cache import after_epoch
 from featavg.experiments import Registry
 from featavg.experiments.images import cifar_robustness, expectations, fashion_robustness, mnist_robustness
 from featavg.experiments.images.attacks import ATTACKS, battery, control
-from featavg.experiments.images.cnn import cnn_pair
-from featavg.experiments.images.gains import PUBLISHED_GAIN, gain_claims, gains, gains_over_points
-from featavg.experiments.images.gaps import disagreement, gap, largest_published_gap, matched_gap
+from featavg.experiments.images.gaps import (
+    PUBLISHED_GAIN,
+    disagreement,
+    gain_claims,
+    gains,
+    gains_over_points,
+    gap,
+    largest_published_gap,
+    matched_gap,
+)
+from featavg.experiments.images.networks import cnn_pair
 from featavg.experiments.images.pairs import Images
 from featavg.figures import draw
 from featavg.progress import silent

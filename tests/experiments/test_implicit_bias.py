@@ -9,7 +9,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from featavg.experiments.implicit_bias.powers import Powers, attacked, farthest
-from featavg.experiments.implicit_bias.slabs import WRONG, slab_coordinate, slab_points
+from featavg.experiments.implicit_bias.simplicity import WRONG, slab_coordinate, slab_points
 from featavg.model import Activation, BinaryNetwork
 
 K, POSITIVE, DIM = 10, 6, 12

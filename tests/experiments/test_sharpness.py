@@ -6,7 +6,7 @@ import numpy as np
 
 import featavg as fa
 from featavg.data import Dataset, Labels
-from featavg.experiments.implicit_bias.sharpness import hessian, sharpness
+from featavg.experiments.implicit_bias.other_biases import hessian, sharpness
 from featavg.training import Squared
 
 ALL = ("weights", "biases", "second", "output_bias")

@@ -103,7 +103,7 @@ def test_a_new_library_is_a_new_module(monkeypatch: pytest.MonkeyPatch) -> None:
     class Strange(Fraction):
         pass
 
-    monkeypatch.setattr(adapters, "ADAPTERS", Registry("adapters", {}))
+    monkeypatch.setattr(adapters, "ADAPTERS", Registry())
     with pytest.raises(InputError, match="register_adapter"):
         as_network(Strange(1, 2))
     reader = ModuleType("strange_reader")

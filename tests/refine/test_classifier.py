@@ -17,7 +17,7 @@ from featavg.refine.frame import Frame, State, at_centers, descend
 from featavg.refine.select import RATES, Trial, Worth, _best, folds, grouped, marks_until, newton_distances, pool
 from featavg.robustness import Budget
 from featavg.robustness.attacks import GradientWalk
-from featavg.robustness.attacks.newton import NewtonWalk
+from featavg.robustness.attacks.walks import NewtonWalk
 
 
 @parametrize_with_checks([SubclassClassifier(random_state=0, max_steps=200)])

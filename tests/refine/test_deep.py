@@ -15,7 +15,7 @@ from torch import nn
 from featavg import InputError, load_images
 from featavg.data import dataset
 from featavg.deep import Recipe, SmallCNN, fit, load_weights, read_card
-from featavg.deep.refined import CoarseReadout, answer_coarsely
+from featavg.deep.heads import CoarseReadout, answer_coarsely
 from featavg.refine import SubclassClassifier, inputs_for, open_model, read_decision, refine_module
 
 RECIPE = Recipe(epochs=3, learning_rate=0.05, batch_size=64)

@@ -8,6 +8,7 @@ from scipy.stats import binomtest
 
 from featavg.errors import InputError
 from featavg.figures import curves
+from featavg.intervals import wilson
 from featavg.robustness.accuracy import (
     accuracy_lines,
     is_robust,
@@ -15,7 +16,6 @@ from featavg.robustness.accuracy import (
     radius_quantile,
     robust_accuracy,
     robust_curve,
-    wilson,
 )
 from featavg.robustness.bracket import RadiusBracket
 from featavg.robustness.question import ask

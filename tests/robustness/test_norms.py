@@ -9,7 +9,7 @@ from featavg.robustness.norms import NORMS, norm_of
 ORDERS = {"l2": (2, 2), "linf": (np.inf, 1)}  # NumPy's names of the norm and of its dual
 
 
-@pytest.fixture(params=NORMS.names())
+@pytest.fixture(params=tuple(NORMS))
 def norm(request):
     return norm_of(request.param)
 

@@ -2,4 +2,4 @@
 
 from featavg.registry import Registry
 
-VERBS = Registry.of_folder("verbs", __name__, __file__)
+VERBS = Registry.of_folder(__name__, __file__)

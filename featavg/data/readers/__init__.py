@@ -10,7 +10,7 @@ from featavg.data.dataset import Dataset
 from featavg.errors import InputError
 from featavg.registry import Registry
 
-READERS = Registry.of_folder("readers", __name__, __file__)
+READERS = Registry.of_folder(__name__, __file__)
 FOLDER = "/"  # what the name of a folder ends in
 
 
@@ -42,7 +42,7 @@ def read_points(
     if not path.exists():
         raise InputError(f"no data at {path}; check the path")
     ending = FOLDER if path.is_dir() else path.suffix.lower()
-    for reader in READERS:
+    for reader in map(READERS.module, READERS):
         if ending in reader.ENDINGS:
             data: Dataset = reader.read(path, label, sublabel, drop)
             return data

@@ -6,7 +6,7 @@ from featavg.data.image_set import ImageSet
 from featavg.errors import InputError
 from featavg.registry import Registry
 
-SETS = Registry.of_folder("image sets", __name__, __file__)
+SETS = Registry.of_folder(__name__, __file__)
 
 
 def image_set(name: str) -> ImageSet:
@@ -16,6 +16,6 @@ def image_set(name: str) -> ImageSet:
     ('0', '1', '2')
     """
     if name not in SETS:
-        raise InputError(f"image sets are {', '.join(SETS.names())}; got {name!r}")
+        raise InputError(f"image sets are {', '.join(SETS)}; got {name!r}")
     known: ImageSet = SETS.module(name).SET
     return known

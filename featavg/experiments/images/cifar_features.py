@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from featavg.analysis import cosines
 from featavg.arrays import Array, Ints
 from featavg.data import Dataset
 from featavg.experiments import Expect, Quantity
@@ -121,7 +122,7 @@ def measure(config: Config, seed: int, case: nn.Module) -> dict[str, Any]:
         **heads.accuracies(small, drawn.test),
         **heads.head_radii(small, drawn.test, config.radius_points),
         "visible_ratio": heads.head_radii(visible, drawn.test, config.radius_points)["ratio"],
-        "center_cosine": _center_cosine(drawn.data),
+        "center_cosine": _between(drawn.data.centers).mean(),
         **collapse(drawn.data),
     }
 
@@ -168,12 +169,11 @@ def collapse(data: Dataset) -> dict[str, float]:
     """
     centred = data.centers - data.centers.mean(axis=0)
     within = ((data.x - data.centers[data.cluster]) ** 2).sum(axis=1).mean()
-    units = centred / np.linalg.norm(centred, axis=1, keepdims=True)
-    cosines = (units @ units.T)[~np.eye(len(units), dtype=bool)]
+    angles = _between(centred)
     return {
         "scatter": float(within / (centred**2).sum(axis=1).mean()),
-        "angle": float(cosines.mean()),
-        "angle_spread": float(cosines.std()),
+        "angle": float(angles.mean()),
+        "angle_spread": float(angles.std()),
     }
 
 
@@ -183,10 +183,9 @@ def _slope(x: Array | Ints, y: Array) -> float:
     return float(away @ y / max(away @ away, 1e-300))
 
 
-def _center_cosine(data: Dataset) -> float:
-    """Mean cosine of the features of different classes."""
-    units = data.centers / np.linalg.norm(data.centers, axis=1, keepdims=True)
-    return float((units @ units.T)[~np.eye(len(units), dtype=bool)].mean())
+def _between(vectors: Array) -> Array:
+    """The cosines of different ones among vectors (class, axis): (pair,)."""
+    return cosines(vectors, vectors)[~np.eye(len(vectors), dtype=bool)]
 
 
 def derive(config: Config, table: Table) -> Table:

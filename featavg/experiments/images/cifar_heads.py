@@ -11,8 +11,7 @@ import numpy as np
 from featavg.arrays import Array
 from featavg.experiments import Expect, Quantity
 from featavg.experiments.images import heads
-from featavg.experiments.images.gains import gain_claims, gains, log_ratios
-from featavg.experiments.images.gaps import NETWORKS, gap, median_radius, standing
+from featavg.experiments.images.gaps import NETWORKS, gain_claims, gains, gap, log_ratios, median_radius, standing
 from featavg.experiments.images.heads import HeadSetting, Sample
 from featavg.model import Network
 from featavg.progress import Progress
@@ -89,7 +88,9 @@ def measure(config: Config, seed: int, case: nn.Module, progress: Progress) -> d
     drawn = heads.draw(case, config, seed)
     paths = heads.head_paths(drawn.data, config, config.scale, seed, config.moments)
     networks = [[path.at(t) for t in range(-len(config.moments), 0)] for path in paths]
-    clean = np.array([[_accuracy(network, drawn) for network in each] for each in networks])
+    test = drawn.test
+    right = [[np.mean(network.predict_binary(test.x) == test.y) for network in each] for each in networks]
+    clean = np.array(right)  # by summed probabilities where there are ten outputs
     moments = matched_moments(clean)
     progress(0.2, "attack")
     ends = [_question(case, each[-1], drawn, config) for each in networks]
@@ -122,12 +123,6 @@ def matched_moments(clean: Array) -> list[int]:
     """
     away = np.abs(clean - clean[:, -1].min()).round(9)
     return [int(np.flatnonzero(row == row.min())[-1]) for row in away]
-
-
-def _accuracy(network: Network, drawn: Sample) -> float:
-    test = drawn.test
-    found = network.predict(test.x) if network.output_count == 1 else network.predict_binary(test.x, READOUT)
-    return float(np.mean(found == test.y))
 
 
 def _question(backbone: nn.Module, network: Network, drawn: Sample, config: Config) -> DeepQuestion:

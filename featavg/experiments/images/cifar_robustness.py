@@ -10,9 +10,9 @@ from featavg.experiments.images.drawings import drawings as drawings
 from featavg.experiments.images.drawings import shared_notes
 from featavg.experiments.images.expectations import COLUMNS as COLUMNS
 from featavg.experiments.images.expectations import COORDS as COORDS
+from featavg.experiments.images.networks import PUBLISHED, resnet_pair
 from featavg.experiments.images.pairs import ImageSetting, Pair
 from featavg.experiments.images.pairs import measure as measure
-from featavg.experiments.images.resnet import PUBLISHED, resnet_pair
 from featavg.record import Table
 
 COST = ("long", 5000)

@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 
 from featavg.experiments import Expect, Quantity
-from featavg.experiments.images.gains import gain_claims, gains, gains_over_points
-from featavg.experiments.images.gaps import gap, matched_gap, median_radius
+from featavg.experiments.images.gaps import gain_claims, gains, gains_over_points, gap, matched_gap, median_radius
+from featavg.experiments.images.networks import resnet_pair
 from featavg.experiments.images.pairs import clean_accuracy, fitted, load, question
-from featavg.experiments.images.resnet import resnet_pair
 from featavg.progress import Progress, part
 from featavg.record import Column, Drawing, Table
 from featavg.robustness import MinimalNorm

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from featavg.experiments.images import expectations
-from featavg.experiments.images.cnn import CnnSetting, cnn_pair
 from featavg.experiments.images.drawings import derive as derive
 from featavg.experiments.images.drawings import drawings as drawings
 from featavg.experiments.images.drawings import shared_notes
 from featavg.experiments.images.expectations import COLUMNS as COLUMNS
 from featavg.experiments.images.expectations import COORDS as COORDS
+from featavg.experiments.images.networks import CnnSetting, cnn_pair
 from featavg.experiments.images.pairs import Pair
 from featavg.experiments.images.pairs import measure as measure
 from featavg.record import Table

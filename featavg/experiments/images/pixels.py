@@ -51,7 +51,7 @@ def two_layer(config: ImageSetting, seed: int) -> dict[str, Array]:
         for state in states:
             network, readout = _asked(state, frame, train.center_labels)
             bracket = robust_radius(network, test.x, test.y, readout=readout, budget=BUDGET)
-            found["clean"][-1].append(float(np.mean(_decisions(network, whole.x) == whole.y)))
+            found["clean"][-1].append(float(np.mean(network.predict_binary(whole.x, readout) == whole.y)))
             found["lower"][-1].append(bracket.lower)
             found["upper"][-1].append(bracket.upper)
             exact = np.array([status == "exact" for status in bracket.status])
@@ -73,9 +73,3 @@ def _asked(state: State, frame: Frame, center_labels: Ints) -> tuple[Network, Re
             network.weights, network.biases, network.second[:1] - network.second[1:], np.zeros(1)
         ), "sign"
     return state.network(frame, center_labels), "maximum"
-
-
-def _decisions(network: Network, x: Array) -> Ints:
-    if network.output_count == 1:
-        return network.predict(x)
-    return network.predict_binary(x, "maximum")

@@ -21,8 +21,15 @@ from featavg.analysis import averaging_index, gradient_norms, kkt_residuals, nor
 from featavg.arrays import Array
 from featavg.data import Dataset
 from featavg.experiments import Expect, Quantity
-from featavg.experiments.implicit_bias.late import TRAINED, decoupled_binary, exponent, first_below, ideal_ratio
-from featavg.experiments.implicit_bias.late_points import hinted, overlapping_little
+from featavg.experiments.implicit_bias.late import (
+    TRAINED,
+    decoupled_binary,
+    exponent,
+    first_below,
+    hinted,
+    ideal_ratio,
+    overlapping_little,
+)
 from featavg.experiments.paper.setting import NETWORK_SEED, Setting
 from featavg.model import BinaryNetwork, Network, filtered_network
 from featavg.record import Column, Drawing, Table

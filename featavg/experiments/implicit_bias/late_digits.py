@@ -168,15 +168,9 @@ def _attacked(network: Network, data: Dataset) -> float:
     """Median distance to the nearest fooled point that an attack finds: an upper bound, as for three layers all are."""
     import torch
 
-    from featavg.deep import ask_deep
+    from featavg.deep import as_torch, ask_deep
 
-    parts: list[Any] = []
-    for layer in network.layers:
-        after, before = layer.weights.shape
-        linear = torch.nn.Linear(before, after, bias=False, dtype=torch.float64)
-        linear.weight.data = torch.from_numpy(layer.weights.copy())
-        parts += [linear, torch.nn.ReLU()]
-    question = ask_deep(torch.nn.Sequential(*parts[:-1]), data.x, data.cluster, precision="float64")
+    question = ask_deep(as_torch(network, torch.float64), data.x, data.cluster, precision="float64")
     return float(np.median(MinimalNorm().on(question).upper))
 
 

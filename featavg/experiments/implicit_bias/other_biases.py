@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.linalg import block_diag
 
 from featavg.analysis import stable_rank
 from featavg.arrays import Array
 from featavg.data import Dataset, Labels
 from featavg.experiments import Expect, Quantity
-from featavg.experiments.implicit_bias.sharpness import sharpness
 from featavg.experiments.paper.setting import Setting
 from featavg.model import BinaryNetwork, Network
 from featavg.record import Column, Drawing, Table
@@ -244,3 +244,37 @@ def drawings(config: Config) -> list[Drawing]:
             options={"labels": ["training points", "fresh points"], "log_x": True, "x_label": "step",
                      "y_label": "accuracy"}),
     ]  # fmt: skip
+
+
+def sharpness(network: Network, data: Dataset) -> float:
+    """The largest eigenvalue of ∇²L, L = 1/(2n) Σ_i (f(x_i) − y_i)², in all parameters of a network with one output.
+
+    >>> import featavg as fa
+    >>> from featavg.data import Labels
+    >>> data = Dataset(np.array([[3.0]]), Labels.of([1]))
+    >>> network = fa.BinaryNetwork([[1.0]], [0.0], [[1.0]], [-2.0])  # f = 1: ∇f = (3, 1, 3, 1), and nothing else
+    >>> round(sharpness(network, data), 9)
+    20.0
+    """
+    return float(np.linalg.eigvalsh(hessian(network, data))[-1])
+
+
+def hessian(network: Network, data: Dataset) -> Array:
+    """∇²L = 1/n Σ_i (∇f ∇fᵀ + (f − y) ∇²f) on the linear piece that the weights lie on: (parameter, parameter).
+
+    Parameters are w_r and b_r neuron by neuron, then the second layer, then the output bias. ReLU is straight on
+    either side of its kink, so ∇²f joins a neuron's own second weight with its first ones and is 0 elsewhere. No
+    difference is taken, so no kink can come between two gradients.
+    """
+    count, neurons = len(data.x), network.neurons
+    x = np.column_stack([data.x, np.ones(count)])
+    z = network.preactivations(data.x)
+    on = (z > 0).astype(np.float64)
+    first = (on * network.second[0])[:, :, None] * x[:, None]  # (sample, neuron, axis + 1)
+    slopes = np.column_stack([first.reshape(count, -1), np.maximum(z, 0.0), np.ones(count)])
+    off = network.outputs(data.x)[:, 0] - data.y
+    mixed = block_diag(*np.einsum("i,ir,ia->ra", off, on, x)[:, :, None])  # (neuron · (axis + 1), neuron)
+    whole, inner = slopes.T @ slopes, neurons * x.shape[1]
+    whole[:inner, inner:-1] += mixed
+    whole[inner:-1, :inner] += mixed.T
+    return np.asarray(whole / count)

@@ -177,7 +177,7 @@ def measure(config: Config, seed: int, case: tuple[str, float]) -> dict[str, Any
         "closed": middle / np.median(averages),
         "linear": [middle[i] / _linear_radius(network, many) for i, network in enumerate(coarse)],
         "index": [np.nanmedian(averaging_index(network, data)) for network in coarse],
-        "accuracy": [_accuracy(network, many) for network in coarse],
+        "accuracy": [np.mean(network.predict(many.x) == many.y) for network in coarse],
         "predicted": np.median(averages) / np.median(best),
         "optimum": optimum[1] / np.median(best),
         "one": 1.0,
@@ -235,10 +235,6 @@ def _linear_radius(network: Network, test: Dataset) -> float:
     """Median of y f/‖v‖ for v = Σ_r a_r w_r, the classifier in which every neuron is on."""
     direction, shift = network.second[0] @ network.weights, network.second[0] @ network.biases
     return float(np.median(test.y * (test.x @ direction + shift)) / np.linalg.norm(direction))
-
-
-def _accuracy(network: Network, test: Dataset) -> float:
-    return float(np.mean(network.predict(test.x) == test.y))
 
 
 def _exact(*brackets: Any) -> float:

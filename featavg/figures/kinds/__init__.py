@@ -2,4 +2,4 @@
 
 from featavg.registry import Registry
 
-KINDS = Registry.of_folder("figures", __name__, __file__)
+KINDS = Registry.of_folder(__name__, __file__)

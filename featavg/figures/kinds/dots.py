@@ -11,10 +11,7 @@ from numpy.typing import ArrayLike
 
 from featavg.arrays import Array, finite_vector
 from featavg.errors import InputError
-from featavg.figures.canvas import FAINT, INK, SMALL, name_axes, name_lines, one_label_each, sheet
-
-# Colour and shape both tell the verdict, so that neither is needed.
-LOOKS = {"holds": ("#009e73", "o"), "fails": ("#d55e00", "X"), "open": ("#e69f00", "D"), "vacuous": ("#56b4e9", "s")}
+from featavg.figures.canvas import FAINT, INK, PALETTE, SMALL, name_axes, name_lines, one_label_each, sheet
 
 
 def dots(
@@ -24,15 +21,12 @@ def dots(
     labels: Sequence[str],
     lower: ArrayLike,
     upper: ArrayLike,
-    accepted_low: ArrayLike | None = None,
-    accepted_high: ArrayLike | None = None,
     expected: ArrayLike | None = None,
-    verdicts: Sequence[str] = (),
     limits: tuple[float, float] | None = None,
     x_label: str = "",
     title: str = "",
 ) -> Figure:
-    """Draw `measured` (row,) with intervals `lower` to `upper`, the accepted region behind and a tick at `expected`.
+    """Draw `measured` (row,) with intervals `lower` to `upper`, and a tick at `expected`.
 
     What lies beyond `limits` is drawn at the border with an arrow.
 
@@ -43,18 +37,13 @@ def dots(
     values = finite_vector(measured, "measured")
     count = len(values)
     names = one_label_each(labels, count, "labels")
-    looks = [_look(verdict) for verdict in one_label_each(verdicts, count, "verdicts")]
     low, high = _same_length(lower, count, "lower"), _same_length(upper, count, "upper")
     figure, axes = sheet(caption, width=5.4 + max(map(len, names), default=0) / 12, height=1.5 + 0.34 * count)
     if limits is not None:
         axes.set_xlim(*limits)
-    if accepted_low is not None and accepted_high is not None:
-        _regions(axes, _same_length(accepted_low, count, "accepted_low"), _same_length(accepted_high, count, "high"))
     if expected is not None:
         axes.plot(_same_length(expected, count, "expected"), range(count), "|", color=INK, markersize=13, zorder=2)
-    _marks(axes, values, low, high, looks)
-    for verdict in dict.fromkeys(verdicts):
-        axes.plot([], [], LOOKS[verdict][1], color=LOOKS[verdict][0], label=verdict)
+    _marks(axes, values, low, high)
     axes.set_yticks(range(count), labels=names, fontsize=SMALL)
     axes.set_ylim(count - 0.4, -0.6)
     axes.grid(color=FAINT, alpha=0.25, linewidth=0.7, axis="x")
@@ -64,30 +53,16 @@ def dots(
     return figure
 
 
-def _marks(axes: Axes, values: Array, low: Array, high: Array, looks: Sequence[tuple[str, str]]) -> None:
+def _marks(axes: Axes, values: Array, low: Array, high: Array) -> None:
     if np.isfinite([low, high]).all():
         axes.update_datalim(np.stack([np.concatenate([low, high]), np.zeros(2 * len(low))], axis=1))
         axes.autoscale_view(scaley=False)
     left, right = axes.get_xlim()
-    for row, (value, (colour, shape)) in enumerate(zip(values, looks, strict=True)):
-        axes.hlines(row, max(low[row], left), min(high[row], right), color=colour, linewidth=2, zorder=3)
+    for row, value in enumerate(values):
+        axes.hlines(row, max(low[row], left), min(high[row], right), color=PALETTE[0], linewidth=2, zorder=3)
         shown = float(np.clip(value, left, right))
-        mark = shape if shown == value else ("<" if value < left else ">")
-        axes.plot([shown], [row], mark, color=colour, markersize=7, zorder=4, clip_on=False)
-
-
-def _regions(axes: Axes, low: Array, high: Array) -> None:
-    left, right = axes.get_xlim()
-    for row, (start, end) in enumerate(zip(low, high, strict=True)):
-        start, end = max(start, left), min(end, right)
-        if end > start:
-            axes.barh(row, end - start, left=start, height=0.62, color=FAINT, alpha=0.25, linewidth=0, zorder=1)
-
-
-def _look(verdict: str) -> tuple[str, str]:
-    if verdict and verdict not in LOOKS:
-        raise InputError(f"a verdict must be one of {', '.join(LOOKS)}, got {verdict!r}")
-    return LOOKS[verdict] if verdict else ("#0072b2", "o")
+        mark = "o" if shown == value else ("<" if value < left else ">")
+        axes.plot([shown], [row], mark, color=PALETTE[0], markersize=7, zorder=4, clip_on=False)
 
 
 def _same_length(values: ArrayLike, count: int, name: str) -> Array:

@@ -1,15 +1,13 @@
-"""Points on log-log paper with a fitted and a theoretical line: is the exponent the theorem's?"""
+"""Points on log-log paper with a theoretical line: is the exponent the theorem's?"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 import numpy as np
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import ArrayLike
 
-from featavg.arrays import Array
 from featavg.errors import InputError
 from featavg.figures.canvas import (
     INK,
@@ -34,17 +32,15 @@ def scaling(
     caption: str,
     lower: ArrayLike | None = None,
     upper: ArrayLike | None = None,
-    fit: ArrayLike | None = None,
     theory: ArrayLike | None = None,
     labels: Sequence[str] = (),
-    fit_labels: Sequence[str] = (),
     theory_labels: Sequence[str] = (),
     x_label: str = "",
     y_label: str = "",
     title: str = "",
     width: float = 6.4,
 ) -> Figure:
-    """Draw `y` (line, point) over `x` (point,) with intervals; `fit` and `theory` are the values of those lines at `x`.
+    """Draw `y` (line, point) over `x` (point,) with intervals; `theory` are the values of dashed lines at `x`.
 
     >>> figure = scaling([4, 16], [8.0, 4.0], caption="Slope −1/2.", theory=[8, 4], theory_labels=["√(d/k)"])
     >>> figure.axes[0].get_yscale()
@@ -72,35 +68,15 @@ def scaling(
             markersize=6,
             label=label or "measured",
         )
-    _straight(axes, places, points, fit, fit_labels, "fit", "solid")
-    _straight(axes, places, points, theory, theory_labels, "theory", "dashed")
+    if theory is not None:
+        lines = lines_of(theory, "theory", points.shape)
+        for index, label in enumerate(one_label_each(theory_labels, len(lines), "theory_labels")):
+            # One theory is ink; several are told apart by the colours of their points.
+            colour = INK if len(lines) == 1 else line_look(index)[0]
+            name = label or "theory"
+            axes.plot(places[index], lines[index], color=colour, linestyle="dashed", linewidth=1.4, label=name)
     ticks_at(axes, np.unique(places))
     log_ticks(axes.yaxis)
     name_axes(axes, title, x_label, y_label)
     name_lines(figure, axes)
     return figure
-
-
-def _straight(
-    axes: Axes,
-    places: Array,
-    points: Array,
-    values: ArrayLike | None,
-    labels: Sequence[str],
-    name: str,
-    stroke: str,
-) -> None:
-    if values is None:
-        return
-    lines = lines_of(values, name, points.shape)
-    for index, label in enumerate(one_label_each(labels, len(lines), f"{name}_labels")):
-        # One theory is ink, apart from the fit; several are told apart by the colours of their points.
-        colour = INK if name == "theory" and len(lines) == 1 else line_look(index)[0]
-        axes.plot(
-            places[index],
-            lines[index],
-            color=colour,
-            linestyle=stroke,
-            linewidth=1.4,
-            label=label or name,
-        )

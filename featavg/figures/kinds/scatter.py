@@ -19,7 +19,6 @@ def scatter(
     caption: str,
     labels: Sequence[str],
     log_x: bool = False,
-    log_y: bool = False,
     x_label: str = "",
     y_label: str = "",
     title: str = "",
@@ -32,14 +31,13 @@ def scatter(
     across = finite_vector(x, "x")
     up = finite_vector(y, "y", len(across))
     figure, axes = sheet(caption, height=4.6)
-    paper(axes, log_x, log_y)
+    paper(axes, log_x)
     for index, label in enumerate(one_label_each(labels, len(across), "labels")):
         # Marks and colours come round together; shifted by one each time, no two points look the same.
         mark = MARKERS[(index + index // len(MARKERS)) % len(MARKERS)]
         axes.plot([across[index]], [up[index]], mark, color=line_look(index)[0], markersize=8, label=label)
-    for axis, log in ((axes.xaxis, log_x), (axes.yaxis, log_y)):
-        if log:
-            log_ticks(axis)
+    if log_x:
+        log_ticks(axes.xaxis)
     name_axes(axes, title, x_label, y_label)
     name_lines(figure, axes)
     return figure

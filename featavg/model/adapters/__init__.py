@@ -14,16 +14,13 @@ from featavg.model.network import Network
 from featavg.registry import Registry
 
 # By the top-level package of the model's type, or of a type it derives from.
-ADAPTERS = Registry(
-    "adapters",
-    {
-        "builtins": "featavg.model.adapters.arrays",
-        "featavg": "featavg.model.adapters.own",
-        "onnx": "featavg.model.adapters.onnx",
-        "sklearn": "featavg.model.adapters.sklearn",
-        "torch": "featavg.model.adapters.torch",
-    },
-)
+ADAPTERS = Registry({
+    "builtins": "featavg.model.adapters.arrays",
+    "featavg": "featavg.model.adapters.own",
+    "onnx": "featavg.model.adapters.onnx",
+    "sklearn": "featavg.model.adapters.sklearn",
+    "torch": "featavg.model.adapters.torch",
+})  # fmt: skip
 
 
 def register_adapter(package: str, module: str) -> None:

@@ -4,7 +4,7 @@ from featavg.errors import InputError
 from featavg.registry import Registry
 from featavg.robustness.norms.base import Norm as Norm
 
-NORMS = Registry("norms", {name: f"featavg.robustness.norms.{name}" for name in ("l2", "linf")})
+NORMS = Registry({name: f"featavg.robustness.norms.{name}" for name in ("l2", "linf")})
 
 
 def norm_of(name: str) -> Norm:
@@ -14,6 +14,6 @@ def norm_of(name: str) -> Norm:
     array([4.])
     """
     if name not in NORMS:
-        raise InputError(f"norm must be {' or '.join(NORMS.names())}, got {name!r}")
+        raise InputError(f"norm must be {' or '.join(NORMS)}, got {name!r}")
     norm: Norm = NORMS.module(name).NORM
     return norm
