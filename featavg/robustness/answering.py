@@ -6,7 +6,7 @@ import multiprocessing
 import signal
 import time
 from collections.abc import Callable, Iterable
-from concurrent.futures import Executor, Future, ProcessPoolExecutor, as_completed
+from concurrent.futures import BrokenExecutor, Executor, Future, as_completed
 from dataclasses import replace
 from typing import Any
 
@@ -14,6 +14,7 @@ import numpy as np
 
 from featavg.arrays import Array, Ints
 from featavg.errors import InputError
+from featavg.processes import GUARD, processes
 from featavg.progress import on_screen
 from featavg.robustness.attacks import GradientWalk, NewtonWalk, best_of
 from featavg.robustness.bracket import RadiusBracket, joined
@@ -158,14 +159,16 @@ def shared(
 def in_processes(workers: int, *asked: Any) -> Answer:
     """`shared` by processes of our own, which do not outlive an interruption."""
     before = set(multiprocessing.active_children())
-    pool = ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("spawn"), initializer=_deaf)
 
     def stop(running: Iterable[Future[Answer]]) -> None:
         for child in set(multiprocessing.active_children()) - before:
             child.terminate()
 
-    with pool:
-        return shared(pool, stop, *asked)
+    try:
+        with processes(workers, _deaf) as pool:
+            return shared(pool, stop, *asked)
+    except BrokenExecutor:
+        raise InputError(f"a worker process died; {GUARD}, else memory may be short: pass fewer workers") from None
 
 
 def _cancel(running: Iterable[Future[Answer]]) -> None:

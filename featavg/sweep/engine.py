@@ -13,11 +13,11 @@ from secrets import token_hex
 from typing import Any
 
 from featavg.errors import InputError
-from featavg.sweep.processes import NO_WORKER, check_importable, processes
+from featavg.processes import NO_WORKER, check_importable, processes
 from featavg.sweep.specification import Specification, Trial, read_specification, version_of
 from featavg.sweep.store import Store
 from featavg.sweep.table import Results
-from featavg.sweep.worker import Row, Task, run_here, run_trial
+from featavg.sweep.worker import Row, Task, leave_with_driver, run_here, run_trial
 
 # How long to wait before looking whether another driver has finished what it claimed.
 POLL = 0.5
@@ -94,7 +94,7 @@ def run_sweep(
         run.pool, run.call, run.ahead, run.renews = (lambda _: nullcontext(executor)), run_trial, MANY, False
     elif workers != 0:
         count = workers or os.cpu_count() or 1
-        run.pool, run.ahead = (lambda left: processes(min(count, left))), AHEAD * count
+        run.pool, run.ahead = (lambda left: processes(min(count, left), leave_with_driver)), AHEAD * count
     try:
         run.all_of(wanted)
     finally:

@@ -104,3 +104,27 @@ def test_an_interruption_while_proofs_are_checked_leaves_all_points_open(monkeyp
     found = robust_radius(([[1.0]], [0.0], [[1.0]], [-1.0]), [[3.0], [4.0]], [1, 1])
     assert found.reasons == ("interrupted", "interrupted")
     assert (found.lower.tolist(), found.upper.tolist()) == ([0.0, 0.0], [np.inf, np.inf])
+
+
+ASKING = """
+import numpy as np, featavg as fa
+{guard}
+    x, y = np.linspace(2, 3, 8)[:, None], np.ones(8, dtype=int)
+    print(fa.robust_radius(([[1.0]], [0.0], [[1.0]], [-1.0]), x, y, workers=2))
+"""
+
+
+@pytest.mark.parametrize(
+    ("how", "guard", "said"),
+    [
+        ("file", 'if __name__ == "__main__":', "RadiusBracket(8 points"),
+        ("stdin", "if True:", "RadiusBracket(8 points"),
+        ("file", "if True:", 'has to call this under `if __name__ == "__main__":`'),
+    ],
+)
+def test_programs_that_workers_cannot_import(tmp_path, how, guard, said):
+    program = ASKING.format(guard=guard)
+    (tmp_path / "program.py").write_text(program)
+    command, given = [sys.executable, "program.py" if how == "file" else "-"], program if how == "stdin" else ""
+    run = subprocess.run(command, capture_output=True, text=True, timeout=120, cwd=tmp_path, input=given, check=False)
+    assert said in (run.stdout.splitlines() or run.stderr.splitlines())[-1]

@@ -31,8 +31,8 @@ OWN, OTHER = {"function": "__main__:double", "axis": "x"}, {"function": "featavg
     ("how", "about", "said"),
     [
         ("file", OWN | {"guard": GUARD, "workers": 2}, "<2 trials, 0 failed, 0 missing>"),
-        ("file", OWN | {"guard": NO_GUARD, "workers": 2}, "has to do so under `if __name__"),
-        ("file", OTHER | {"guard": NO_GUARD, "workers": 2}, "has to do so under `if __name__"),
+        ("file", OWN | {"guard": NO_GUARD, "workers": 2}, "has to call this under `if __name__"),
+        ("file", OTHER | {"guard": NO_GUARD, "workers": 2}, "has to call this under `if __name__"),
         ("stdin", OWN | {"guard": GUARD, "workers": 2}, "got '__main__:double' of a program that has none; put the"),
         ("stdin", OWN | {"guard": GUARD, "workers": 0}, "<2 trials, 0 failed, 0 missing>"),
         ("stdin", OTHER | {"guard": GUARD, "workers": 2}, "<2 trials, 0 failed, 0 missing>"),

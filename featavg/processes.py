@@ -1,4 +1,4 @@
-"""Fresh processes of this machine to run trials in, and what keeps them from starting."""
+"""Fresh processes of this machine that share work, and what keeps them from starting."""
 
 from __future__ import annotations
 
@@ -6,19 +6,16 @@ import multiprocessing
 import os
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from featavg.errors import InputError
-from featavg.sweep.worker import leave_with_driver
 
-# Every fresh process first imports the script that made it, and there it must not come upon the sweep again.
-NO_WORKER = (
-    "workers must live to take a trial, these died while they started; if a script calls run_sweep, it has to do so "
-    'under `if __name__ == "__main__":`'
-)
+# Every fresh process first imports the script that made it, and there it must not come upon the same call again.
+GUARD = 'a script has to call this under `if __name__ == "__main__":`'
+NO_WORKER = f"worker processes must live to begin their work, these died while they started; {GUARD}"
 
 
 def check_importable(function: str) -> None:
@@ -31,11 +28,11 @@ def check_importable(function: str) -> None:
 
 
 @contextmanager
-def processes(count: int) -> Iterator[ProcessPoolExecutor]:
-    """Processes that inherit nothing; an interruption ends them at once."""
+def processes(count: int, begin: Callable[[], None]) -> Iterator[ProcessPoolExecutor]:
+    """Processes that inherit nothing and first call `begin`; an interruption ends them at once."""
     with _without_missing_main():
         context = multiprocessing.get_context("spawn")
-        pool = ProcessPoolExecutor(count, mp_context=context, initializer=leave_with_driver)
+        pool = ProcessPoolExecutor(count, mp_context=context, initializer=begin)
         try:
             yield pool
         except BaseException:
