@@ -14,20 +14,25 @@ import math
 
 import numpy as np
 
-from featavg.robustness.proof.arithmetic import U, dot, norm_up, product_down, product_up, up
+from featavg.robustness.proof.arithmetic import SMALL, U, dot, gamma, norm_up, product_down, product_up, up
 from featavg.robustness.proof.compiled import borrowing
 from featavg.robustness.proof.desk import Desk, Halfspace
 from featavg.robustness.proof.format import Floats
 from featavg.robustness.proof.frames import Frame
 from featavg.robustness.proof.halfspace import gram_share
 from featavg.robustness.proof.intervals import tighten
-from featavg.robustness.proof.support import ball_in_box, l2_support, linf_multiplier, linf_support, slid
+from featavg.robustness.proof.support import ball_in_box, is_open, l2_support, linf_multiplier, linf_support, slid
+
+# Of ‖w‖: a distance that is shorter has lost digits if it comes from inner products.
+CANCELS = 1e-3
 
 
 @borrowing
 def within_box(frame: Frame, desk: Desk, reach: float, low: Floats, high: Floats) -> None:
     """What ball and box together leave of the interval of every undecided neuron: ±⟨w_j,δ⟩ <= S(±w_j)."""
     bounds = (0.0, 0.0)
+    if not frame.euclidean and is_open(desk.box_low, desk.box_high):
+        return
     if not frame.euclidean:
         ball_in_box(reach, desk.box_low, desk.box_high, desk.direction_low, desk.remainder)
     for j in range(len(low)):
@@ -45,42 +50,66 @@ def within_box(frame: Frame, desk: Desk, reach: float, low: Floats, high: Floats
 @borrowing
 def cap(frame: Frame, desk: Desk, halfspace: Halfspace, reach: float, low: Floats, high: Floats) -> None:
     """Tighten the interval of every undecided neuron: ±⟨w_j,δ⟩ <= S(±w_j − t h) − tβ."""
-    terms, length = halfspace.terms, halfspace.length
-    away = halfspace.offset_in_box / length if terms else np.inf
+    away = halfspace.offset_in_box / halfspace.length if halfspace.terms else np.inf
     if not away < reach < np.inf:
         return
-    lean = lean_of(away, reach)
-    normal = desk.remainder if frame.euclidean and len(desk.box_low) else desk.direction
-    size = 0.0 if len(frame.gram) else norm_up(normal, frame.euclidean)
-    if not frame.euclidean:
-        ball_in_box(reach, desk.box_low, desk.box_high, desk.direction_low, desk.remainder)
-        # A ball of ℓ∞ is to sums of many axes what a ball of radius R‖h‖_1/‖h‖_2 is in ℓ2: good for a guess.
-        length = norm_up(normal, True)
-        lean = lean_of(halfspace.offset / length, reach * size / length)
+    if frame.euclidean:
+        _cap_of_ball(frame, desk, halfspace, reach, low, high)
+    else:
+        _cap_of_cube(frame, desk, halfspace, reach, low, high)
+
+
+@borrowing
+def _cap_of_ball(frame: Frame, desk: Desk, halfspace: Halfspace, reach: float, low: Floats, high: Floats) -> None:
+    """Of ℓ2: from inner products where the frame has them, or where vectors, in a box the weights, do not cancel."""
+    length, offset, in_box = halfspace.length, halfspace.offset_in_box, len(desk.box_low) > 0
+    lean = lean_of(offset / length, reach)
+    normal = desk.remainder if in_box else desk.direction
+    whole, multiplies = len(frame.gram) > 0, in_box and not frame.compensated
+    size = 0.0 if whole else norm_up(normal, True)
+    doubt = gamma(len(normal) + 4.0) * length  # of w·h, as a share of ‖w‖
+    if whole:
+        doubt = gram_share(frame.gram_error, halfspace.terms) * halfspace.weight
     bounds = (0.0, 0.0)
     for j in range(len(low)):
         if not low[j] < 0.0 < high[j]:
             continue
-        norm = frame.norm[j]
-        along = desk.seen[j] if len(frame.gram) else dot(frame.vectors[j], normal)
-        part = along / length
+        norm, residual = frame.norm[j], frame.residual[j]
+        along = desk.seen[j] if whole else dot(frame.vectors[j], normal)
+        part, far = along / length, 0.0
         leaning = math.sqrt(max(0.0, frame.square[j] - part * part)) * lean
         for sign in (1.0, -1.0):
-            offset = halfspace.offset_in_box
             t = multiplier(sign * part, leaning, length)
-            if len(frame.gram):
-                doubt = up(gram_share(frame.gram_error, terms) * halfspace.weight * norm)
-                far = gram_distance(norm, sign * along - doubt, length, t)
-                value = up(up(far + up(frame.residual[j] + product_up(t, halfspace.slip))) * reach)
-            elif frame.euclidean:
+            if whole or multiplies:
+                far = gram_distance(norm, sign * along - up(doubt * norm + SMALL), length, t)
+            if whole or far > CANCELS * norm:
+                value = up(up(far + up(residual + product_up(t, halfspace.slip))) * reach)
+            else:
                 slid(frame.vectors[j], sign, normal, t, desk.direction_low)
                 value = up(up(frame.stretch * norm_up(desk.direction_low, True)) * reach)
                 value = up(value + _allowance(frame, j, t, size, halfspace.slip, reach))
-            else:
-                vector, least, most, offset = frame.vectors[j], desk.direction_low, desk.remainder, halfspace.offset
-                guess = t if t > 0.0 else norm / size
-                t, value = linf_multiplier(vector, sign, desk.direction, guess, offset, least, most)
-                value = up(value + _allowance(frame, j, t, size, halfspace.slip, reach))
+            bounds = (bounds[1], up(value - product_down(t, offset)))
+        tighten(low, high, j, desk.center[j], desk.slack[j], bounds[0], bounds[1])
+
+
+@borrowing
+def _cap_of_cube(frame: Frame, desk: Desk, halfspace: Halfspace, reach: float, low: Floats, high: Floats) -> None:
+    """Of ℓ∞: S is exact for ball and box, t is looked for."""
+    normal, offset, least, most = desk.direction, halfspace.offset, desk.direction_low, desk.remainder
+    size, length, bounds = norm_up(normal, False), norm_up(normal, True), (0.0, 0.0)
+    ball_in_box(reach, desk.box_low, desk.box_high, least, most)
+    # A ball of ℓ∞ is to sums of many axes what a ball of radius R‖h‖_1/‖h‖_2 is in ℓ2: good for a guess.
+    lean = lean_of(offset / length, reach * size / length)
+    for j in range(len(low)):
+        if not low[j] < 0.0 < high[j]:
+            continue
+        vector, norm = frame.vectors[j], frame.norm[j]
+        part = dot(vector, normal) / length
+        leaning = math.sqrt(max(0.0, frame.square[j] - part * part)) * lean
+        for sign in (1.0, -1.0):
+            t = multiplier(sign * part, leaning, length)
+            t, value = linf_multiplier(vector, sign, normal, t if t > 0.0 else norm / size, offset, least, most)
+            value = up(value + _allowance(frame, j, t, size, halfspace.slip, reach))
             bounds = (bounds[1], up(value - product_down(t, offset)))
         tighten(low, high, j, desk.center[j], desk.slack[j], bounds[0], bounds[1])
 

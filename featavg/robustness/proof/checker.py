@@ -11,7 +11,7 @@ import numpy as np
 from featavg.arrays import Array, Bools, Ints
 from featavg.robustness.proof.arithmetic import TINY, U, norms_up
 from featavg.robustness.proof.curves import curves_of, has_curve
-from featavg.robustness.proof.format import Floats, Problem, Proofs, well_formed
+from featavg.robustness.proof.format import Floats, Problem, Proofs, lengths, well_formed
 from featavg.robustness.proof.frames import (
     Centers,
     Frame,
@@ -78,7 +78,7 @@ def _proved(asked: Prepared, proofs: Proofs, aim: Floats | None, loss: float) ->
     problem = asked.problem
     if not well_formed(proofs):
         return np.zeros(len(problem.x)), None
-    values, needed = np.zeros(len(proofs.point)), np.diff(proofs.first_cut)
+    values, needed = np.zeros(len(proofs.point)), lengths(proofs.first_cut)
     trees = _countable(asked, proofs)
     if len(trees.chosen):
         _fill(asked, proofs, aim, loss, trees, values, needed)
@@ -117,7 +117,7 @@ def _fill(
     left, chain = trees.chosen, levels(problem)[-1 if aim is None else 0 :]
     wanted = np.zeros(len(values)) if aim is None else _by_tree(aim, proofs, trees.chosen)
     enough = np.where(wanted > 0.0, wanted, np.inf)
-    cuts = np.diff(proofs.first_cut[proofs.first_node])
+    cuts = lengths(proofs.first_cut[proofs.first_node])
     frame: Frame | None = None
     for level, following in zip(chain, [*chain[1:], None], strict=True):
         same = following is not None and following.frame is level.frame
@@ -126,10 +126,10 @@ def _fill(
         if len(now):
             frame = level.frame(scaled) if frame is None else frame
             z, points, rows = _centers(asked, level, proofs, now)
-            tasks = Tasks(now, trees.case, rows, enough, np.diff(proofs.first_cut))
+            tasks = Tasks(now, trees.case, rows, enough, lengths(proofs.first_cut))
             seen = Points(z, points, low, high)
             found = tree_values(frame, products, seen, regions, curves, tasks, scaled.exponent, proofs, trees.deepest)
-            better = np.repeat(found >= values, np.diff(proofs.first_node))
+            better = np.repeat(found >= values, lengths(proofs.first_node))
             needed[better] = tasks.needed[better]
             values[now] = np.maximum(values[now], found[now])
         left = left[:0] if aim is None else left[~short | (values[left] < wanted[left] * (1.0 - loss))]
@@ -189,7 +189,7 @@ def _box(problem: Problem) -> tuple[Floats, Floats]:
 def _over_rivals(problem: Problem, proofs: Proofs, trees: Trees, values: Floats) -> Floats:
     """The least over all rivals of the best tree about each; a rival without a tree proves 0."""
     point, (_, _, first, kind) = proofs.point[trees.chosen], trees.pairs
-    count = np.diff(first)[kind][:, None]
+    count = lengths(first)[kind][:, None]
     best = np.zeros((len(problem.x), count.max(initial=0)))
     np.maximum.at(best, (point, trees.case[trees.chosen] - first[kind[point]]), values[trees.chosen])
     lower = np.where(np.arange(best.shape[1]) < count, best, np.inf).min(axis=1, initial=np.inf)

@@ -22,7 +22,7 @@ from featavg.arrays import Ints
 from featavg.robustness.proof.arithmetic import TINY, U, down, gamma, norms_up, up
 from featavg.robustness.proof.compiled import borrowing
 from featavg.robustness.proof.desk import Desk
-from featavg.robustness.proof.format import Floats, Proofs
+from featavg.robustness.proof.format import Floats, Proofs, lengths
 from featavg.robustness.proof.frames import Scaled
 from featavg.robustness.proof.pools import Ball, Products
 from featavg.robustness.proof.references import by_reference
@@ -42,7 +42,7 @@ class Curves(NamedTuple):
 
 def has_curve(proofs: Proofs) -> Ints:
     """How many numbers the curve of every tree has: (tree,)."""
-    return np.diff(proofs.curve_start)
+    return lengths(proofs.curve_start)
 
 
 def curves_of(proofs: Proofs, trees: Ints, scaled: Scaled, products: Products) -> Curves:

@@ -7,7 +7,19 @@ import math
 import numpy as np
 
 from featavg.arrays import Ints
-from featavg.robustness.proof.arithmetic import TINY, U, clear, down, gamma, norm_up, two_product, two_sum, up
+from featavg.robustness.proof.arithmetic import (
+    SMALL,
+    TINY,
+    U,
+    clear,
+    dot,
+    down,
+    gamma,
+    norm_up,
+    two_product,
+    two_sum,
+    up,
+)
 from featavg.robustness.proof.compiled import borrowing
 from featavg.robustness.proof.desk import Desk, Halfspace
 from featavg.robustness.proof.format import Floats
@@ -19,20 +31,20 @@ from featavg.robustness.proof.intervals import support_of, weighted
 def halfspace_of(frame: Frame, desk: Desk, offset: float, box_step: float) -> Halfspace:
     """⟨h,δ⟩ + offset <= 0 with h = Wᵀθ, from inner products where the frame has them."""
     count = support_of(desk.theta, frame.norm, desk.support)
-    weight = weighted(desk.theta, frame.norm, desk.support, count)
-    lost = weighted(desk.theta, frame.residual, desk.support, count)
+    weight = weighted(desk.theta, frame.norm)
+    lost = weighted(desk.theta, frame.residual)
     if len(frame.gram):
         look(frame.gram, desk.theta, desk.support, count, desk.seen)
-        length = gram_length(frame.gram_error, desk.theta, desk.seen, desk.support, count, weight)
+        length = gram_length(frame.gram_error, desk.theta, desk.seen, count, weight)
         return Halfspace(offset, offset, up(length + lost), lost, weight, count)
     if frame.compensated:
         fine_direction(frame.vectors, desk.theta, desk.support, count, desk.direction, desk.direction_low)
         share = 2.0 * gamma(count + 2.0) ** 2
         rounding = up(U * 1.01 * norm_up(desk.direction, frame.euclidean))
     else:
-        plain_direction(frame.vectors, desk.theta, desk.support, count, desk.direction)
+        look(frame.vectors, desk.theta, desk.support, count, desk.direction)
         share, rounding = gamma(count + 1.0), 0.0
-    slip = up(up(1.01 * share * weight) + rounding + 16.0 * count * len(desk.direction) * TINY)
+    slip = up(up(1.01 * share * weight) + rounding + 16.0 * count * len(desk.direction) * SMALL)
     slip = up(up(frame.stretch * slip) + lost)
     if len(desk.box_low):
         taken = take_box(frame.euclidean, desk.direction, desk.box_low, desk.box_high, box_step, desk.remainder)
@@ -43,12 +55,12 @@ def halfspace_of(frame: Frame, desk: Desk, offset: float, box_step: float) -> Ha
 
 
 @borrowing
-def gram_length(gram_error: float, theta: Floats, seen: Floats, support: Ints, count: int, weight: float) -> float:
-    """‖h‖² = θᵀGθ; with T = Σ|θ|‖w‖ the computed Gθ is within share·‖w_j‖·T and θᵀGθ within 2·share·T²."""
-    square = 0.0
-    for k in range(count):
-        square += theta[support[k]] * seen[support[k]]
-    square = up(square + up(2.0 * gram_share(gram_error, count) * weight) * weight + TINY)
+def gram_length(gram_error: float, theta: Floats, seen: Floats, count: int, weight: float) -> float:
+    """‖h‖² = θᵀGθ; with T = Σ|θ|‖w‖ the computed Gθ is within share·‖w_j‖·T and θᵀGθ within 2·share·T².
+
+    All but `count` of the products are exactly 0.
+    """
+    square = up(dot(theta, seen) + up(2.0 * gram_share(gram_error, count) * weight) * weight + TINY)
     # An overflow makes the sum NaN: the length is then unknown, not 0.
     return up(math.sqrt(square)) if square >= 0.0 else np.inf
 
@@ -61,7 +73,10 @@ def gram_share(gram_error: float, count: int) -> float:
 
 @borrowing
 def look(gram: Floats, theta: Floats, support: Ints, count: int, seen: Floats) -> None:
-    """Write Gθ, nearly w_j·h for every neuron j: sums of `count` products, four rows of G at a time."""
+    """Write Gθ, nearly w_j·h for every neuron j, or h from vectors: within gamma(n + 1)·Σ|θ_j||g_ji|, n = `count`.
+
+    Four rows at a time.
+    """
     clear(seen)
     whole = count - count % 4
     for k in range(0, whole, 4):
@@ -74,16 +89,6 @@ def look(gram: Floats, theta: Floats, support: Ints, count: int, seen: Floats) -
         last, factor = gram[support[k]], theta[support[k]]
         for j in range(len(seen)):
             seen[j] += factor * last[j]
-
-
-@borrowing
-def plain_direction(vectors: Floats, theta: Floats, support: Ints, count: int, direction: Floats) -> None:
-    """h in floats: within gamma(n + 1)·Σ|θ_j||v_ji|."""
-    clear(direction)
-    for k in range(count):
-        factor, vector = theta[support[k]], vectors[support[k]]
-        for i in range(len(direction)):
-            direction[i] += factor * vector[i]
 
 
 @borrowing
@@ -123,7 +128,7 @@ def take_box(euclidean: bool, h: Floats, low: Floats, high: Floats, step: float,
                 remainder[i] = h[i] - q
                 total += q * room
                 size += abs(q * room)
-    return down(total - up(size * gamma(len(h) + 4.0)) - len(h) * TINY)
+    return down(total - up(size * gamma(len(h) + 4.0)) - len(h) * SMALL)
 
 
 @borrowing

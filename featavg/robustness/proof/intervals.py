@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from featavg.arrays import Array, Ints
 from featavg.robustness.proof.arithmetic import (
+    SMALL,
     TINY,
     U,
     clear,
@@ -19,7 +20,7 @@ from featavg.robustness.proof.arithmetic import (
     two_sum,
     up,
 )
-from featavg.robustness.proof.compiled import borrowing
+from featavg.robustness.proof.compiled import borrowing, summing
 from featavg.robustness.proof.desk import Desk
 from featavg.robustness.proof.format import Floats
 
@@ -145,7 +146,7 @@ def halfspace_offset(constant: float, low: Floats, high: Floats, middle: Array, 
             rest += f
             size += abs(offset)
     terms = 4.0 * len(low) + 8.0
-    doubt = up(up(2.0 * gamma(terms) ** 2 * size) + up(unknown * (1.0 + gamma(terms)))) + terms * 2.0**-1071
+    doubt = up(up(2.0 * gamma(terms) ** 2 * size) + up(unknown * (1.0 + gamma(terms)))) + terms * SMALL
     offset = down(down(total + rest) - up(doubt))
     return offset if abs(offset) < np.inf else -np.inf
 
@@ -177,9 +178,16 @@ def support_of(theta: Floats, norm: Floats, support: Ints) -> int:
 
 
 @borrowing
-def weighted(theta: Floats, sizes: Floats, support: Ints, count: int) -> float:
-    """Σ |θ_j| size_j over the support, rounded up."""
+def weighted(theta: Floats, sizes: Floats) -> float:
+    """Σ |θ_j| size_j, rounded up."""
+    total = added_weights(theta, sizes)
+    return 0.0 if total == 0.0 else up(total * (1.0 + 2.0 * (len(theta) + 2) * U))
+
+
+@summing
+def added_weights(theta: Floats, sizes: Floats) -> float:
+    """Σ |θ_j| size_j: within gamma(n + 1) of itself."""
     total = 0.0
-    for k in range(count):
-        total += abs(theta[support[k]]) * sizes[support[k]]
-    return up(total * (1.0 + 2.0 * (count + 2) * U)) if total > 0.0 else 0.0
+    for j in range(len(theta)):
+        total += abs(theta[j]) * sizes[j]
+    return total

@@ -14,6 +14,7 @@ from featavg.robustness.proof.arithmetic import (
     TINY,
     U,
     clear,
+    copy,
     down,
     gamma,
     product_up,
@@ -46,8 +47,8 @@ def mixed(
     last = first + count
     if count == 1 and mix[0] == 1.0 and not cases.pools:
         # The row itself; a valid case is within the range of floats.
-        for j in range(len(desk.slope)):
-            desk.slope[j], desk.spread[j] = cases.slope[first, j], cases.slope_spread[first, j]
+        copy(cases.slope[first], desk.slope)
+        copy(cases.slope_spread[first], desk.spread)
         doubt = cases.constant_spread[first]
         return True, cases.constant[first] if doubt == 0.0 else down(cases.constant[first] - doubt)
     rows = Rows(

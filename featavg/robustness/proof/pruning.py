@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from featavg.arrays import Ints
-from featavg.robustness.proof.format import Proofs
+from featavg.robustness.proof.format import Proofs, lengths
 
 
 def pruned(proofs: Proofs, needed: Ints) -> Proofs:
@@ -14,11 +14,11 @@ def pruned(proofs: Proofs, needed: Ints) -> Proofs:
     A node goes only together with its sibling, since both are below the same one.
     """
     kept = needed >= 0
-    number = np.arange(len(proofs.reach)) - np.repeat(proofs.first_cut[:-1], np.diff(proofs.first_cut))
-    cut = number < np.repeat(needed, np.diff(proofs.first_cut))
+    number = np.arange(len(proofs.reach)) - np.repeat(proofs.first_cut[:-1], lengths(proofs.first_cut))
+    cut = number < np.repeat(needed, lengths(proofs.first_cut))
     if kept.all() and cut.all():
         return proofs
-    node_of, mixes, thetas = np.cumsum(kept), np.diff(proofs.mix_start), np.diff(proofs.theta_start)
+    node_of, mixes, thetas = np.cumsum(kept), lengths(proofs.mix_start), lengths(proofs.theta_start)
     mix, theta = np.repeat(cut, mixes), np.repeat(cut, thetas)
     return proofs._replace(
         first_node=np.append(0, node_of)[proofs.first_node],

@@ -8,7 +8,7 @@ import numpy as np
 
 from featavg.arrays import Bools, Ints
 from featavg.robustness.proof.compiled import NONE, borrowing, entry
-from featavg.robustness.proof.format import Proofs
+from featavg.robustness.proof.format import Proofs, lengths
 from featavg.robustness.proof.references import by_reference
 
 
@@ -22,7 +22,7 @@ class Path(NamedTuple):
 
 def depths(proofs: Proofs, neurons: int) -> Ints:
     """The depth of every tree that is well shaped, −1 for the others: (tree,)."""
-    longest = int(np.diff(proofs.first_node).max(initial=0))
+    longest = int(lengths(proofs.first_node).max(initial=0))
     path = Path(np.zeros(longest + 1, dtype=np.int64), np.zeros(longest + 1, dtype=np.bool_))
     result = np.full(len(proofs.point), -1)
     _fill_depths(proofs, neurons, path, result)

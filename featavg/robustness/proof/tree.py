@@ -21,7 +21,7 @@ import numpy as np
 
 from featavg.arrays import Ints
 from featavg.robustness.proof.apart import apart
-from featavg.robustness.proof.arithmetic import TINY, U, clear, difference_down, down, up
+from featavg.robustness.proof.arithmetic import TINY, U, clear, copy, difference_down, down, up
 from featavg.robustness.proof.caps import cap, within_box
 from featavg.robustness.proof.cases import Cases
 from featavg.robustness.proof.compiled import borrowing, entry
@@ -158,37 +158,41 @@ def _fill_values(
 def _approach(points: Points, row: int, desk: Desk) -> bool:
     """Put the point's pre-activations and its view of the box on the desk; False if they are out of range."""
     fine = True
-    for j in range(len(desk.center)):
-        desk.center[j] = points.centers.high[row, j]
-        desk.center_low[j] = points.centers.low[row, j]
-        desk.center_error[j] = points.centers.error[row, j]
-        desk.slack[j] = (abs(desk.center_low[j]) + desk.center_error[j]) * (1.0 + 2.0**-50)
-        fine = fine and abs(desk.center[j]) + desk.slack[j] < np.inf
-    for i in range(len(points.low)):
-        desk.box_low[i] = difference_down(points.low[i], points.x[row, i])
-        desk.box_high[i] = -difference_down(points.x[row, i], points.high[i])
+    # Looked up once: a loop that writes could change where they are, for all that the compiler knows.
+    center, center_low, error, slack = desk.center, desk.center_low, desk.center_error, desk.slack
+    high, low, errors = points.centers.high[row], points.centers.low[row], points.centers.error[row]
+    for j in range(len(center)):
+        center[j], center_low[j], error[j] = high[j], low[j], errors[j]
+        slack[j] = (abs(low[j]) + errors[j]) * (1.0 + 2.0**-50)
+        fine = fine and abs(high[j]) + slack[j] < np.inf
+    if len(points.low):
+        seen_from(points.x[row], points.low, points.high, desk.box_low, desk.box_high)
     return fine
+
+
+@borrowing
+def seen_from(x: Floats, low: Floats, high: Floats, least: Floats, most: Floats) -> None:
+    """Write a box that holds [low − x, high − x]."""
+    for i in range(len(x)):
+        least[i], most[i] = difference_down(low[i], x[i]), -difference_down(x[i], high[i])
 
 
 @borrowing
 def _start(stack: Stack, desk: Desk) -> None:
     """At the root nothing is known."""
-    for j in range(stack.low.shape[1]):
-        stack.low[0, j] = -np.inf
-        stack.high[0, j] = np.inf
-        stack.middle[0, j] = desk.center[j]
-        stack.doubt[0, j] = desk.slack[j]
+    low, high = stack.low[0], stack.high[0]
+    for j in range(len(low)):
+        low[j], high[j] = -np.inf, np.inf
+    copy(desk.center, stack.middle[0])
+    copy(desk.slack, stack.doubt[0])
     stack.reach[0], stack.away[0], stack.proved[0], stack.lift[0] = np.inf, 0.0, 0.0, 0.0
 
 
 @borrowing
 def _descend(stack: Stack, depth: int, neuron: int, threshold: float, side: int) -> None:
     """What holds at the parent holds at the child, on its side of the branch."""
-    for j in range(stack.low.shape[1]):
-        stack.low[depth, j] = stack.low[depth - 1, j]
-        stack.high[depth, j] = stack.high[depth - 1, j]
-        stack.middle[depth, j] = stack.middle[depth - 1, j]
-        stack.doubt[depth, j] = stack.doubt[depth - 1, j]
+    for rows in (stack.low, stack.high, stack.middle, stack.doubt):
+        copy(rows[depth - 1], rows[depth])
     stack.lift[depth] = stack.lift[depth - 1]
     stack.reach[depth] = stack.reach[depth - 1]
     stack.away[depth] = stack.away[depth - 1]
@@ -267,10 +271,10 @@ def _recenter(frame: Frame, products: Products, desk: Desk, halfspace: Halfspace
     count = halfspace.terms
     if count == 0 or not halfspace.offset > 0.0:
         return
-    weight = weighted(desk.theta, products.size, desk.support, count)
+    weight = weighted(desk.theta, products.size)
     if not len(frame.gram):
         look(products.gram, desk.theta, desk.support, count, desk.seen)
-    length = gram_length(products.share, desk.theta, desk.seen, desk.support, count, weight)
+    length = gram_length(products.share, desk.theta, desk.seen, count, weight)
     step, lift = lifted(halfspace.offset, length)
     if not lift > stack.lift[depth]:
         return

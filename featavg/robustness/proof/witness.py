@@ -11,7 +11,7 @@ import numpy as np
 from featavg.arrays import Array, Bools, Ints
 from featavg.errors import InputError
 from featavg.robustness.proof.apart import apart
-from featavg.robustness.proof.arithmetic import TINY, U, down, gamma, norms_up, two_product, two_sum, up
+from featavg.robustness.proof.arithmetic import SMALL, U, down, gamma, norms_up, two_product, two_sum, up
 from featavg.robustness.proof.cases import Cases
 from featavg.robustness.proof.checker import SPARE
 from featavg.robustness.proof.compiled import borrowing, entry, inner
@@ -198,7 +198,7 @@ def row_range(regions: Cases, row: int, z: Centers, point: int) -> tuple[float, 
         return total, total
     terms = 4.0 * count + 8.0
     grown = 1.0 + gamma(terms)
-    doubt = up(up(2.0 * gamma(terms) ** 2 * size) + up(unknown * grown)) + 8.0 * terms * TINY
+    doubt = up(up(2.0 * gamma(terms) ** 2 * size) + up(unknown * grown)) + terms * SMALL
     least = down(down(down(total + rest) + below * grown) - up(doubt))
     return least, up(up(up(total + rest) + above * grown) + up(doubt))
 

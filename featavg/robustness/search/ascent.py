@@ -11,11 +11,11 @@ from __future__ import annotations
 import numpy as np
 
 from featavg.arrays import Array
-from featavg.robustness.proof.arithmetic import clear
-from featavg.robustness.proof.compiled import NOWHERE, borrowing
+from featavg.robustness.proof.arithmetic import clear, copy, dot
+from featavg.robustness.proof.compiled import NOWHERE, borrowing, summing
 from featavg.robustness.search.halfspaces import most_taken, settle
 from featavg.robustness.search.places import Axes, Pieces, Place
-from featavg.robustness.search.products import add_multiple, copy, dot
+from featavg.robustness.search.products import add_multiple
 
 MOST_STEPS, MOST_TRIALS = 30, 12
 # A derivative counts as 0 below this share of the terms that it is made of.
@@ -102,11 +102,11 @@ def respond(pieces: Pieces, count: int, axes: Axes) -> None:
 
     B = LQ by Gram and Schmidt's method, which keeps the digits of rows that nearly agree; then LLᵀ du = slopes.
     """
-    factor, change, share = pieces.factor, pieces.response, 1.0 / np.sqrt(max(axes.holding[0], 1))
+    factor, change, share, free = pieces.factor, pieces.response, 1.0 / np.sqrt(max(axes.holding[0], 1)), axes.free
     for k in range(count):
         normal, row = pieces.normal[pieces.order[k]], pieces.ortho[k]
         for i in range(row.size - 1):
-            row[i] = axes.free[i] * normal[i]
+            row[i] = free[i] * normal[i]
         row[row.size - 1] = share * dot(axes.held, normal)
         for i in range(k):
             factor[k, i] = dot(row, pieces.ortho[i])
@@ -145,10 +145,8 @@ def along(place: Place, price: float, axes: Axes, slope: float, limit: float) ->
         here = constant + dot(change, axes.delta)
         if abs(here) <= ENOUGH * slope or (here > 0.0 and step == limit):
             return step
-        curve, held = 0.0, dot(axes.held, change)
-        for i in range(normal.size):
-            curve += axes.free[i] * change[i] * change[i]
-        curve += held * held / max(axes.holding[0], 1)
+        held = dot(axes.held, change)
+        curve = squares_over(axes.free, change) + held * held / max(axes.holding[0], 1)
         if here > 0.0:
             below, below_slope, good = step, here, step
         else:
@@ -161,6 +159,15 @@ def along(place: Place, price: float, axes: Axes, slope: float, limit: float) ->
             following = min(max(following, 2.0 * step), 100.0 * step, limit)
         step = following
     return good if good > 0.0 else below + 0.5 * (above - below)
+
+
+@summing
+def squares_over(free: Array, change: Array) -> float:
+    """Σ change_i² over the axes that are free."""
+    total = 0.0
+    for i in range(free.size):
+        total += free[i] * change[i] * change[i]
+    return total
 
 
 @borrowing

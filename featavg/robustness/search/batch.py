@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from featavg.arrays import Array, Ints
-from featavg.robustness.proof.arithmetic import clear
+from featavg.robustness.proof.arithmetic import clear, copy
 from featavg.robustness.proof.compiled import borrowing, entry, inlined
 from featavg.robustness.proof.format import Floats
 from featavg.robustness.proof.pools import Products
@@ -17,7 +17,7 @@ from featavg.robustness.search.explore import Aim, reach_of
 from featavg.robustness.search.pairs import Pairs
 from featavg.robustness.search.places import Bench, Incumbent, Place, Space
 from featavg.robustness.search.polish import polish
-from featavg.robustness.search.products import copy, largest
+from featavg.robustness.search.products import largest
 from featavg.robustness.search.tangents import margin
 from featavg.robustness.search.tape import Tape, Units, write_tree
 from featavg.robustness.search.walk import walk

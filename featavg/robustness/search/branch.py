@@ -11,12 +11,11 @@ import numpy as np
 
 from featavg.arrays import Array, Ints
 from featavg.robustness.proof.apart import apart
-from featavg.robustness.proof.arithmetic import clear
+from featavg.robustness.proof.arithmetic import clear, copy
 from featavg.robustness.proof.compiled import borrowing, entry
 from featavg.robustness.proof.references import by_reference, lent
 from featavg.robustness.search.explore import MOST_CUTS, STUCK, Aim, explore, reach_of
 from featavg.robustness.search.places import Bench, Incumbent, Node, Place, Space
-from featavg.robustness.search.products import copy
 from featavg.robustness.search.tape import Tape, Units, has_room, write_node
 
 DONE, PAUSED, FULL = 0, 1, 2

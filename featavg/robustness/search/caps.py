@@ -17,10 +17,11 @@ ROUNDING = 1e-11
 @borrowing
 def within_ball(space: Space, place: Place, reach: float, low: Array, high: Array) -> None:
     """Intersect with z0 ± ‖w‖·reach."""
+    norms, start = space.norms, place.start
     for j in range(low.size):
-        width = space.norms[j] * reach
-        low[j] = max(low[j], place.start[j] - width)
-        high[j] = min(high[j], place.start[j] + width)
+        width = norms[j] * reach
+        low[j] = max(low[j], start[j] - width)
+        high[j] = min(high[j], start[j] + width)
 
 
 @apart(borrowing)
@@ -36,11 +37,12 @@ def within_cap(space: Space, place: Place, solution: Solution, reach: float, low
         return solution.numbers[DISTANCE] >= reach
     rim = np.sqrt((reach - near) * (reach + near))
     empty = False
+    norms, starts, ends = space.norms, place.start, solution.z
     for j in range(low.size):
         if not low[j] < 0.0 < high[j]:
             continue
-        norm, start = space.norms[j], place.start[j]
-        along = (solution.z[j] - start) / length
+        norm, start = norms[j], starts[j]
+        along = (ends[j] - start) / length
         edge = np.sqrt(max(norm * norm - along * along, 0.0)) * rim
         most = norm * reach if along * reach >= norm * near else along * near + edge
         least = -norm * reach if -along * reach >= norm * near else along * near - edge

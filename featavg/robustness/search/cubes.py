@@ -9,18 +9,20 @@ import numpy as np
 
 from featavg.arrays import Array
 from featavg.robustness.proof.apart import apart
+from featavg.robustness.proof.arithmetic import copy, dot
 from featavg.robustness.proof.caps import lean_of, multiplier
 from featavg.robustness.proof.compiled import borrowing
-from featavg.robustness.proof.support import ball_in_box, l2_support, linf_multiplier, linf_support
+from featavg.robustness.proof.support import ball_in_box, is_open, l2_support, linf_multiplier, linf_support
 from featavg.robustness.search.caps import ROUNDING
 from featavg.robustness.search.in_box import combined
 from featavg.robustness.search.places import BETA, Axes, Node, Place, Relaxed, Solution, Space
-from featavg.robustness.search.products import copy, dot
 
 
 @apart(borrowing)
 def within_box(space: Space, place: Place, reach: float, axes: Axes, low: Array, high: Array) -> None:
     """Intersect with the range of z over ball and box."""
+    if not place.euclidean and is_open(place.low, place.high):
+        return
     ball_in_box(reach, place.low, place.high, axes.least, axes.most)
     for j in range(low.size):
         vector, rise, fall = space.weights[j], 0.0, 0.0

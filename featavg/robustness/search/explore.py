@@ -8,6 +8,7 @@ import numpy as np
 
 from featavg.arrays import Array
 from featavg.robustness.proof.apart import apart
+from featavg.robustness.proof.arithmetic import copy, dot
 from featavg.robustness.proof.compiled import NONE, borrowing, entry, inlined
 from featavg.robustness.search.caps import within_ball
 from featavg.robustness.search.curves import bend, bend_again, sharpen
@@ -27,7 +28,6 @@ from featavg.robustness.search.places import (
     Space,
 )
 from featavg.robustness.search.polish import polish
-from featavg.robustness.search.products import copy, dot
 from featavg.robustness.search.relaxation import chords
 from featavg.robustness.search.scores import widest_chord
 from featavg.robustness.search.tangents import linearise, loosest_neuron

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from featavg.arrays import Array
-from featavg.robustness.proof.compiled import borrowing, entry
+from featavg.robustness.proof.compiled import borrowing, entry, summing
 from featavg.robustness.search.places import Axes, Place
 
 MOST_STEPS = 80
@@ -22,13 +22,7 @@ def least_radius(normal: Array, beta: float, low: Array, high: Array) -> float:
     """
     radius = 0.0
     for _ in range(MOST_STEPS):
-        taken = slope = 0.0
-        for i in range(normal.size):
-            size, room = abs(normal[i]), -low[i] if normal[i] > 0.0 else high[i]
-            if room > radius:
-                slope += size
-            else:
-                taken += size * room
+        taken, slope = taken_within(normal, radius, low, high)
         if slope == 0.0:
             return np.inf if beta > taken else radius
         following = (beta - taken) / slope
@@ -38,14 +32,24 @@ def least_radius(normal: Array, beta: float, low: Array, high: Array) -> float:
     return radius
 
 
-@borrowing
+@summing
+def taken_within(normal: Array, radius: float, low: Array, high: Array) -> tuple[float, float]:
+    """Σ|h_i| room_i over the axes with no more room than the radius, and Σ|h_i| over the others."""
+    taken = slope = 0.0
+    for i in range(normal.size):
+        size, room = abs(normal[i]), -low[i] if normal[i] > 0.0 else high[i]
+        slope += size if room > radius else 0.0
+        taken += 0.0 if room > radius else size * room
+    return taken, slope
+
+
+@summing
 def most_taken(normal: Array, low: Array, high: Array, noise: float) -> float:
     """Σ|h_i| room_i, what the whole box can take of ⟨h,δ⟩; entries of h up to `noise` are rounding."""
     total = 0.0
     for i in range(normal.size):
-        size = abs(normal[i])
-        if size > noise:
-            total += size * (-low[i] if normal[i] > 0.0 else high[i])
+        size, room = abs(normal[i]), -low[i] if normal[i] > 0.0 else high[i]
+        total += size * room if size > noise else 0.0
     return total
 
 
@@ -54,10 +58,10 @@ def level_of(axes: Axes, price: float, guess: float) -> tuple[float, int]:
     """R at which Σ max(|g_i| − R, 0), over the axes with more room than R, falls to `price`; how many axes those are.
 
     0 axes where a side of the box stops R: there the sum jumps across the price. `size` is |g|, `stop` what is less of
-    it and the room. Newton's method, between ends that are known, with the stops ahead where it fails.
+    it and the room. Newton's method, between ends that are known, with the sides of the box ahead where it fails.
     """
     size, stop = axes.size, axes.stop
-    below, above, level = 0.0, np.inf, guess
+    below, above, level = -1.0, np.inf, guess
     for turn in range(MOST_STEPS):
         total, count = excess_over(size, stop, level)
         following = level + (total - price) / max(count, 1)
@@ -66,43 +70,42 @@ def level_of(axes: Axes, price: float, guess: float) -> tuple[float, int]:
         if total > price:
             below = level
             if above < np.inf:
-                following = min(following, stop_ahead(stop, level))
+                following = min(following, side_ahead(size, stop, level))
         else:
             above = level
-            edge = 0.0
-            for i in range(size.size if turn > 0 else 0):
-                edge += size[i] - level if stop[i] == level else 0.0
-            if price <= total + edge or above - below <= 1e-15 * above:
+            if level == 0.0 or price <= total + stopped_at(size, stop, level) or above - below <= 1e-15 * above:
                 return level, 0
         if above < np.inf and (turn % 4 == 3 or not below < following < above):
             following = 0.5 * (below + above)
-        level = following
+        level = max(following, 0.0)
     return level, 0
 
 
-@borrowing
+@summing
 def excess_over(size: Array, stop: Array, level: float) -> tuple[float, int]:
-    """Σ (size_i − level) over the axes whose stop is beyond the level, in two sums, and their number."""
-    first = second = 0.0
-    count, even = 0, size.size - size.size % 2
-    for i in range(0, even, 2):
-        first += size[i] if stop[i] > level else 0.0
+    """Σ (size_i − level) over the axes whose stop is beyond the level, and their number."""
+    total, count = 0.0, 0
+    for i in range(size.size):
+        total += size[i] if stop[i] > level else 0.0
         count += 1 if stop[i] > level else 0
-        second += size[i + 1] if stop[i + 1] > level else 0.0
-        count += 1 if stop[i + 1] > level else 0
-    if even < size.size and stop[even] > level:
-        first += size[even]
-        count += 1
-    return first + second - level * count, count
+    return total - level * count, count
+
+
+@summing
+def stopped_at(size: Array, stop: Array, level: float) -> float:
+    """Σ (size_i − level) over the axes whose stop is the level: by how much the sum jumps there."""
+    total = 0.0
+    for i in range(size.size):
+        total += size[i] - level if stop[i] == level else 0.0
+    return total
 
 
 @borrowing
-def stop_ahead(stop: Array, level: float) -> float:
-    """The next stop beyond the level."""
+def side_ahead(size: Array, stop: Array, level: float) -> float:
+    """The next side of the box beyond the level; other stops are no jumps, and Newton's method passes them."""
     ahead = np.inf
     for i in range(stop.size):
-        if level < stop[i] < ahead:
-            ahead = stop[i]
+        ahead = stop[i] if level < stop[i] < min(ahead, size[i]) else ahead
     return ahead
 
 
@@ -113,15 +116,21 @@ def settle(place: Place, price: float, axes: Axes) -> None:
     `free` are the axes that follow −g = p − h, `held` (±1) those at the level R = ‖δ‖∞, which all move together.
     """
     size, stop, delta, level, count = axes.size, axes.stop, axes.delta, np.inf, 0
+    # Looked up once: a loop that writes could change where they are, for all that the compiler knows.
+    normal, center, free, held, low, high = axes.normal, axes.center, axes.free, axes.held, place.low, place.high
     for i in range(size.size):
-        pull = axes.normal[i] - axes.center[i]
+        pull, below, above = normal[i] - center[i], -low[i], high[i]
+        room = below if pull > 0.0 else above
         size[i] = abs(pull)
-        stop[i] = min(size[i], -place.low[i] if pull > 0.0 else place.high[i])
+        stop[i] = min(size[i], room)
         delta[i] = -1.0 if pull > 0.0 else 1.0
     if price > 0.0:
         level, count = level_of(axes, price, axes.level[0])
     axes.level[0], axes.holding[0] = level, count
+    share = 1.0 if count > 0 else 0.0
     for i in range(size.size):
-        axes.free[i] = 1.0 if size[i] == stop[i] < level else 0.0
-        axes.held[i] = delta[i] if count > 0 and stop[i] > level else 0.0
-        delta[i] *= min(stop[i], level)
+        end, side = stop[i], delta[i]
+        inside = 1.0 if end < level else 0.0
+        free[i] = inside if end == size[i] else 0.0
+        held[i] = side * share if end > level else 0.0
+        delta[i] = side * min(end, level)

@@ -10,13 +10,13 @@ import numpy as np
 
 from featavg.arrays import Array
 from featavg.robustness.proof.apart import apart
-from featavg.robustness.proof.arithmetic import clear
+from featavg.robustness.proof.arithmetic import clear, copy, dot
 from featavg.robustness.proof.compiled import NONE, borrowing
 from featavg.robustness.search.ascent import ascend
 from featavg.robustness.search.halfspaces import least_radius, most_taken
 from featavg.robustness.search.least_distance import contradict, total
 from featavg.robustness.search.places import BETA, DISTANCE, LENGTH, Axes, Pieces, Place, Relaxed, Solution, Space
-from featavg.robustness.search.products import copy, dot, weigh
+from featavg.robustness.search.products import weigh, weight_of
 from featavg.robustness.search.relaxation import violated_row, violated_side
 
 MOST_STEPS = 100
@@ -82,8 +82,7 @@ def nearest_in_box(
         if solution.numbers[DISTANCE] >= reach or value <= before or count + 1 >= pieces.order.size:
             break
         before = value + 1e-14 * abs(value)
-        for j in range(z.size):
-            z[j] = place.start[j] + dot(space.weights[j], axes.delta)
+        see(space, place, axes.delta, z)
     total(pieces, count, solution)
 
 
@@ -138,17 +137,16 @@ def candidate(
         pieces.value[slot], pieces.weight[slot] = side * (place.start[neuron] - edge), space.norms[neuron]
         clear(theta)
         theta[neuron] = side
+        vector = space.weights[neuron]
         for i in range(normal.size):
-            normal[i] = side * space.weights[neuron, i]
+            normal[i] = side * vector[i]
         return side * (z[neuron] - edge)
     row, constant, excess = violated_row(place, relaxed, pattern, z, length, theta)
     if row < 0:
         return 0.0
     pieces.mix[slot, row] = 1.0
     pieces.value[slot] = dot(theta, place.start) + constant
-    pieces.weight[slot] = 0.0
-    for j in range(space.norms.size):
-        pieces.weight[slot] += abs(theta[j]) * space.norms[j]
+    pieces.weight[slot] = weight_of(theta, space.norms)
     clear(normal)
     weigh(theta, space.weights, normal)
     return excess
@@ -193,6 +191,14 @@ def contradict_box(place: Place, pieces: Pieces, count: int, reach: float, axes:
             square += room * room if axes.normal[i] != 0.0 else 0.0
         step = 4.0 * reach * np.sqrt(square) / left if left > 0.0 else 1.0
         solution.step[0] = step if 1.0 < step < np.inf else 1.0
+
+
+@borrowing
+def see(space: Space, place: Place, delta: Array, z: Array) -> None:
+    """z = z0 + Wδ."""
+    weights, start = space.weights, place.start
+    for j in range(z.size):
+        z[j] = start[j] + dot(weights[j], delta)
 
 
 @borrowing

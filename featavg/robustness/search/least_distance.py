@@ -13,10 +13,10 @@ import numpy as np
 
 from featavg.arrays import Array
 from featavg.robustness.proof.apart import apart
-from featavg.robustness.proof.arithmetic import clear
+from featavg.robustness.proof.arithmetic import clear, copy, dot
 from featavg.robustness.proof.compiled import NONE, NOWHERE, borrowing
 from featavg.robustness.search.places import BETA, DISTANCE, LENGTH, Pieces, Place, Relaxed, Solution, Space
-from featavg.robustness.search.products import add_multiple, copy, dot, inner_product, look, look_at_neuron
+from featavg.robustness.search.products import add_multiple, inner_product, look, look_at_neuron, weight_of
 from featavg.robustness.search.relaxation import violated_row, violated_side
 
 MOST_STEPS = 100
@@ -108,9 +108,7 @@ def candidate(
         return 0.0
     pieces.mix[slot, row] = 1.0
     pieces.value[slot] = dot(pieces.theta[slot], place.start) + constant
-    pieces.weight[slot] = 0.0
-    for j in range(space.norms.size):
-        pieces.weight[slot] += abs(pieces.theta[slot, j]) * space.norms[j]
+    pieces.weight[slot] = weight_of(pieces.theta[slot], space.norms)
     look(space, pieces, slot)
     return excess
 

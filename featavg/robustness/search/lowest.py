@@ -8,10 +8,10 @@ from __future__ import annotations
 import numpy as np
 
 from featavg.robustness.proof.apart import apart
-from featavg.robustness.proof.arithmetic import clear
+from featavg.robustness.proof.arithmetic import clear, copy, dot
 from featavg.robustness.proof.compiled import borrowing
 from featavg.robustness.search.places import BETA, DISTANCE, LENGTH, Pieces, Place, Relaxed, Solution, Space
-from featavg.robustness.search.products import copy, dot, inner_product, look
+from featavg.robustness.search.products import inner_product, look
 from featavg.robustness.search.relaxation import write_piece
 
 TRIES = 4

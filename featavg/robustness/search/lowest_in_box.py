@@ -5,14 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from featavg.robustness.proof.apart import apart
-from featavg.robustness.proof.arithmetic import clear
+from featavg.robustness.proof.arithmetic import clear, copy, dot
 from featavg.robustness.proof.compiled import borrowing
 from featavg.robustness.proof.support import clipping
 from featavg.robustness.search.halfspaces import least_radius
-from featavg.robustness.search.in_box import combined
+from featavg.robustness.search.in_box import combined, see
 from featavg.robustness.search.lowest import TRIES
 from featavg.robustness.search.places import BETA, DISTANCE, LENGTH, Axes, Pieces, Place, Relaxed, Solution, Space
-from featavg.robustness.search.products import copy, dot
 from featavg.robustness.search.relaxation import write_piece
 
 
@@ -43,8 +42,7 @@ def lowest_in_box(
             clear(solution.mix)
             solution.mix[row] = 1.0
             keep(space, place, beta, step, axes, solution)
-        for j in range(z.size):
-            z[j] = place.start[j] + dot(space.weights[j], axes.delta)
+        see(space, place, axes.delta, z)
     combined(space, solution.theta, axes)
 
 

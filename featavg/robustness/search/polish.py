@@ -6,10 +6,10 @@ import numpy as np
 
 from featavg.arrays import Array
 from featavg.robustness.proof.apart import apart
+from featavg.robustness.proof.arithmetic import copy
 from featavg.robustness.proof.compiled import borrowing, entry
 from featavg.robustness.search.norms import nearest
 from featavg.robustness.search.places import DISTANCE, LENGTH, Bench, Incumbent, Place, Space
-from featavg.robustness.search.products import copy
 from featavg.robustness.search.relaxation import fixed_pattern
 
 MOST_PATTERNS = 20

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from featavg.arrays import Array, Ints
-from featavg.robustness.proof.arithmetic import clear
-from featavg.robustness.proof.compiled import borrowing, entry
+from featavg.arrays import Array
+from featavg.robustness.proof.arithmetic import clear, copy, dot
+from featavg.robustness.proof.compiled import borrowing, entry, summing
 from featavg.robustness.search.places import Pieces, Space
 
 # Images derived from each other gather rounding; after so many one is computed afresh.
@@ -12,32 +12,10 @@ MOST_DERIVED = 50
 
 
 @borrowing
-def dot(a: Array, b: Array) -> float:
-    """Σ a_i b_i, in four sums that the processor adds side by side."""
-    size = a.size - a.size % 4
-    first = second = third = fourth = 0.0
-    for i in range(0, size, 4):
-        first += a[i] * b[i]
-        second += a[i + 1] * b[i + 1]
-        third += a[i + 2] * b[i + 2]
-        fourth += a[i + 3] * b[i + 3]
-    for i in range(size, a.size):
-        first += a[i] * b[i]
-    return (first + second) + (third + fourth)
-
-
-@borrowing
 def add_multiple(factor: float, vector: Array, out: Array) -> None:
     """out += factor · vector."""
     for i in range(out.size):
         out[i] += factor * vector[i]
-
-
-@borrowing
-def copy(vector: Array | Ints, out: Array | Ints) -> None:
-    """out = vector."""
-    for i in range(out.size):
-        out[i] = vector[i]
 
 
 @entry
@@ -69,6 +47,15 @@ def weigh(coefficients: Array, vectors: Array, out: Array) -> None:
     for back in range(taken):
         j = picked[3 - back]
         add_multiple(coefficients[j], vectors[j], out)
+
+
+@summing
+def weight_of(theta: Array, norms: Array) -> float:
+    """Σ |θ_j|‖w_j‖."""
+    total = 0.0
+    for j in range(theta.size):
+        total += abs(theta[j]) * norms[j]
+    return total
 
 
 @borrowing

@@ -18,24 +18,24 @@ SATISFIED = 1e-13
 def chords(low: Array, high: Array, relaxed: Relaxed) -> None:
     """slope = high/(high − low), lift = −low·slope of the neurons between; 1, 0 of those on and 0, 0 of those off."""
     relaxed.cost[0] = relaxed.cost[1] = 0.0
+    slope, lift, convex, bend = relaxed.slope, relaxed.lift, relaxed.convex, relaxed.bend
     for j in range(low.size):
-        relaxed.convex[j] = low[j] < 0.0 < high[j]
-        relaxed.lift[j] = relaxed.bend[j] = 0.0
-        if relaxed.convex[j]:
-            relaxed.slope[j] = high[j] / (high[j] - low[j])
-            relaxed.lift[j] = -low[j] * relaxed.slope[j]
-        else:
-            relaxed.slope[j] = 1.0 if low[j] >= 0.0 else 0.0
+        least, most = low[j], high[j]
+        between = least < 0.0 < most
+        share = most / (most - least) if between else 1.0 if least >= 0.0 else 0.0
+        convex[j], slope[j], bend[j] = between, share, 0.0
+        lift[j] = -least * share if between else 0.0
 
 
 @borrowing
 def fixed_pattern(z: Array, low: Array, high: Array, relaxed: Relaxed) -> None:
     """The convex part of the set on which subtracted neurons are on or off as at z: a·z >= a·ReLU(z) for a < 0."""
+    slope, lift, convex = relaxed.slope, relaxed.lift, relaxed.convex
     for j in range(z.size):
         on = low[j] >= 0.0 or (high[j] > 0.0 and z[j] > 0.0)
-        relaxed.convex[j] = True
-        relaxed.slope[j] = 1.0 if on else 0.0
-        relaxed.lift[j] = 0.0
+        convex[j] = True
+        slope[j] = 1.0 if on else 0.0
+        lift[j] = 0.0
 
 
 @borrowing
@@ -57,12 +57,12 @@ def write_piece(
     """θ of a row's linear piece where the convex neurons are on as in `pattern`; its constant, and its value at z."""
     value = 0.0
     constant -= relaxed.cost[0]
-    slope, lift, convex = relaxed.slope, relaxed.lift, relaxed.convex
+    slope, lift, convex, bend = relaxed.slope, relaxed.lift, relaxed.convex, relaxed.bend
     for j in range(row.size):
         a = row[j]
         if a > 0.0 and convex[j]:
             theta[j] = a if pattern[j] > 0.0 else 0.0
-        elif relaxed.bend[j] > 0.0:
+        elif bend[j] > 0.0:
             theta[j], extra = tangent(relaxed, j, a, pattern[j])
             constant += extra
         else:
@@ -92,9 +92,10 @@ def violated_row(
 def violated_side(relaxed: Relaxed, z: Array, norms: Array, length: float) -> tuple[int, float]:
     """The neuron that violates floor (side −1) or ceiling (+1) most at z, −1 if none does."""
     chosen, side, most = -1, 0.0, SATISFIED * length
+    floor, ceiling = relaxed.floor, relaxed.ceiling
     for j in range(z.size):
-        excess = max(relaxed.floor[j] - z[j], z[j] - relaxed.ceiling[j])
+        excess = max(floor[j] - z[j], z[j] - ceiling[j])
         if excess > most * norms[j]:
             chosen, most = j, excess / norms[j]
-            side = 1.0 if z[j] > relaxed.ceiling[j] else -1.0
+            side = 1.0 if z[j] > ceiling[j] else -1.0
     return chosen, side

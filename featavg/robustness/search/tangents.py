@@ -14,11 +14,11 @@ import numpy as np
 
 from featavg.arrays import Array
 from featavg.robustness.proof.apart import apart
-from featavg.robustness.proof.arithmetic import clear
+from featavg.robustness.proof.arithmetic import clear, dot
 from featavg.robustness.proof.compiled import borrowing, inner
 from featavg.robustness.proof.pools import Average, Ball, Rows, Spreads, excess, spreads_of
 from featavg.robustness.search.places import Place
-from featavg.robustness.search.products import dot, largest
+from featavg.robustness.search.products import largest
 
 # An interval narrower than this share of its ends is not split again.
 NARROW = 1e-9

@@ -9,11 +9,11 @@ import numpy as np
 
 from featavg.arrays import Array, Ints
 from featavg.robustness.proof.apart import apart
+from featavg.robustness.proof.arithmetic import copy
 from featavg.robustness.proof.compiled import borrowing, entry
 from featavg.robustness.proof.format import Proofs
 from featavg.robustness.proof.references import by_reference
 from featavg.robustness.search.places import Place, Relaxed, Solution
-from featavg.robustness.search.products import copy
 
 
 @by_reference
@@ -130,12 +130,8 @@ def write_node(tape: Tape, depth: int, neuron: int, side: int, threshold: float)
 
 @apart(borrowing)
 def write_cut(tape: Tape, place: Place, relaxed: Relaxed, solution: Solution, reach: float, units: Units) -> None:
-    """Add a cut to the last node, scaled so that the largest λ is 1.
-
-    θ_j of a neuron that is on is λ·A_j in the same arithmetic as the checker's, so that nothing is lost there.
-    A curve is written without its center.
-    """
-    cut, theta_at, largest = tape.used[CUTS], tape.used[THETAS], 0.0
+    """Add a cut to the last node, scaled so that the largest λ is 1."""
+    cut, largest = tape.used[CUTS], 0.0
     rows = place.constants.size  # the room of `solution` is for the rival with the most of them
     for i in range(rows):
         largest = max(largest, solution.mix[i])
@@ -152,16 +148,7 @@ def write_cut(tape: Tape, place: Place, relaxed: Relaxed, solution: Solution, re
     elif solution.mix[0] > 0.0:
         copy(place.mix, tape.mix[mixes : mixes + place.role.size])
         mixes += place.role.size
-    for j in range(solution.theta.size):
-        value = (solution.theta[j] + 2.0 * solution.mix[0] * relaxed.bend[j] * relaxed.middle[j]) / largest
-        bound = relaxed.floor[j] > -np.inf or relaxed.ceiling[j] < np.inf
-        if not relaxed.convex[j] and not bound and relaxed.bend[j] == 0.0:
-            value = 0.0
-            for i in range(rows if relaxed.slope[j] == 1.0 else 0):
-                value += solution.mix[i] / largest * place.rows[i, j]
-        if value != 0.0:
-            tape.theta_neuron[theta_at], tape.theta[theta_at] = j, value * (units.neuron[j] * units.scale)
-            theta_at += 1
+    theta_at = write_theta(tape, place, relaxed, solution, largest, units)
     # In ℓ2 the step turns h into δ, in ℓ∞ it is a distance.
     step = solution.step[0] * units.length
     tape.reach[cut], tape.box_step[cut] = reach * units.length, step
@@ -171,3 +158,28 @@ def write_cut(tape: Tape, place: Place, relaxed: Relaxed, solution: Solution, re
     tape.used[CUTS], tape.used[MIXES], tape.used[THETAS] = cut + 1, mixes, theta_at
     tape.mix_start[cut + 1], tape.theta_start[cut + 1] = mixes, theta_at
     tape.first_cut[tape.used[NODES]] = cut + 1
+
+
+@borrowing
+def write_theta(tape: Tape, place: Place, relaxed: Relaxed, solution: Solution, largest: float, units: Units) -> int:
+    """Write θ, and return where it ends.
+
+    θ_j of a neuron that is on is λ·A_j in the same arithmetic as the checker's, so that nothing is lost there.
+    A curve is written without its center.
+    """
+    # Looked up once: a loop that writes could change where they are, for all that the compiler knows.
+    theta, mix, neurons, thetas = solution.theta, solution.mix, tape.theta_neuron, tape.theta
+    floor, ceiling, convex, slope = relaxed.floor, relaxed.ceiling, relaxed.convex, relaxed.slope
+    bend, middle, rows, unit = relaxed.bend, relaxed.middle, place.rows, units.neuron
+    at = tape.used[THETAS]
+    for j in range(theta.size):
+        value = (theta[j] + 2.0 * mix[0] * bend[j] * middle[j]) / largest
+        bound = floor[j] > -np.inf or ceiling[j] < np.inf
+        if not convex[j] and not bound and bend[j] == 0.0:
+            value = 0.0
+            for i in range(rows.shape[0] if slope[j] == 1.0 else 0):
+                value += mix[i] / largest * rows[i, j]
+        if value != 0.0:
+            neurons[at], thetas[at] = j, value * (unit[j] * units.scale)
+            at += 1
+    return at

@@ -6,11 +6,10 @@ import numpy as np
 
 from featavg.arrays import Array
 from featavg.robustness.proof.apart import apart
-from featavg.robustness.proof.arithmetic import clear
+from featavg.robustness.proof.arithmetic import clear, copy
 from featavg.robustness.proof.compiled import borrowing, inner
 from featavg.robustness.search.norms import nearest
 from featavg.robustness.search.places import DISTANCE, LENGTH, Bench, Incumbent, Place, Solution, Space
-from featavg.robustness.search.products import copy
 from featavg.robustness.search.tangents import margin
 
 STEPS = 20

@@ -146,7 +146,7 @@ def test_the_level_and_the_point_that_belong_to_a_price():
     problem = random_problem(rng, "sign", "linf", "per-feature", points=1, axes=6)
     task = task_of(problem)
     place = place_of(task.space, task.points, task.pairs, 0, 0, task.desk)
-    for price in (0.0, 0.3, 3.0):
+    for price in (0.0, 0.3, 3.0, 1000.0):
         axes = axes_for(6)
         axes.normal[:], axes.center[:] = rng.normal(size=6), 0.1 * rng.normal(size=6)
         settle(place, price, axes)
@@ -159,7 +159,9 @@ def test_the_level_and_the_point_that_belong_to_a_price():
         assert (cost(others) >= cost(axes.delta) - 1e-12).all()
         if price > 0:
             assert_allclose(np.abs(axes.delta).max(), axes.level[0])
-            assert_allclose(level_of(axes, price, 0.0)[0], axes.level[0], rtol=1e-13)
+            for guess in (0.0, 0.5 * axes.level[0], 0.01, 7.0):
+                assert_allclose(level_of(axes, price, guess)[0], axes.level[0], rtol=1e-13)
+    assert axes.level[0] == 0.0  # nothing is worth that price
 
 
 def test_the_oracle_knows_a_corner():
