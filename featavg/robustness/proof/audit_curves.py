@@ -80,5 +80,6 @@ def _least_parabola(slope: Ball, low: Ball, high: Ball, bend: Ball, middle: Ball
     """f(z*) + the least of f'(z*)(z − z*); floats choose z*."""
     at = (middle - slope / (2 * bend)).mid().max(low.mid()).min(high.mid())
     steep = slope + 2 * bend * (at - middle)
-    value = slope * at + bend * (at - middle) ** 2
+    # Not a power: that of a ball around 0 is NaN.
+    value = slope * at + bend * (at - middle) * (at - middle)
     return value + times(steep, low - at).min(times(steep, high - at)).min(low * 0)

@@ -47,6 +47,10 @@ class Place:
         """Whether neuron j is undecided, or decided by so little that floats cannot tell."""
         return bool(low[j] < self.hair[j] and -self.hair[j] < high[j])
 
+    def may_be_on(self, j: int, high: Balls) -> bool:
+        """Whether neuron j is on or undecided, or off by so little that floats cannot tell."""
+        return bool(-self.hair[j] < high[j])
+
     @property
     def gram(self) -> Any:
         """⟨w_i,w_j⟩ as a matrix of balls."""

@@ -9,6 +9,8 @@ import numpy as np
 
 from featavg.robustness.proof.audit_place import TIE, Ball, Balls, Place, least_line, times
 
+# A center this share of the interval below 0 still counts as on.
+KINK = 2.0**-30
 # Steps towards the eigenvector: as many as the checker makes before it measures.
 STEPS = 5
 
@@ -87,7 +89,7 @@ def _line(
         least, most = (float(end.mid()) for end in (one, other))
         t = 0.0 if most <= 0 else float(slope.mid())
         if least < 0 < most:
-            t *= most / (most - least) if t > 0 else float(float(at.mid()) > 0)
+            t *= most / (most - least) if t > 0 else float(float(at.mid()) > KINK * (least - most))
         t = t if math.isfinite(t) else 0.0
         tilt.append(t)
         moved, lift = t * at, -least_line(-slope, zero - t, one, other, zero)

@@ -11,6 +11,7 @@ import math
 import numpy as np
 
 from featavg.robustness.proof.audit_curves import Curve, cost_of, curve_of, least_curve
+from featavg.robustness.proof.audit_exponentials import Powers, least_exponential, powers_of, shares_of
 from featavg.robustness.proof.audit_place import Ball, Balls, Place, in_units, least_line, times
 from featavg.robustness.proof.audit_pools import Middle, excess, recentered
 from featavg.robustness.proof.format import Decision, Proofs
@@ -93,12 +94,15 @@ class AuditedTree:
         g, rho = self.function(mix, reach, low, high), float(proofs.bend[cut])
         if g is None or not 0 <= rho < math.inf:
             return None
-        slopes, constant = g
+        slopes, constant, powers = g
         theta, bends, cost = self.bent(theta, rho, reach)
         offset = constant - cost + sum((t * z for t, z in zip(theta, desk.z0, strict=True)), start=self.zero)
-        for a, t, one, other, q, m in zip(slopes, theta, low, high, bends, self.middle.z, strict=True):
+        for j, (a, t, one, other, q, m) in enumerate(zip(slopes, theta, low, high, bends, self.middle.z, strict=True)):
             line = (a, t, one, other)
-            offset += least_line(*line, self.zero) if q.is_zero() else least_curve(*line, q, m, self.zero)
+            if j in powers:
+                offset += least_exponential(*line, powers[j], q, m, self.zero)
+            else:
+                offset += least_line(*line, self.zero) if q.is_zero() else least_curve(*line, q, m, self.zero)
         h = desk.combine(theta)
         kept, in_box = self.boxed(h, offset, float(proofs.box_step[cut]))
         if not offset.is_finite() or not in_box.is_finite():
@@ -131,12 +135,13 @@ class AuditedTree:
             theta[j] = self.desk.flint.arb(value)
         return theta
 
-    def function(self, mix: list[float], reach: Ball, low: Balls, high: Balls) -> tuple[Balls, Ball] | None:
-        """Slopes and constant of G <= 0 (regions.py), or None if `mix` may not be."""
+    def function(self, mix: list[float], reach: Ball, low: Balls, high: Balls) -> tuple[Balls, Ball, Powers] | None:
+        """Slopes, constant and exponentials of G <= 0 (regions.py), or None if `mix` may not be."""
         arb, desk = self.desk.flint.arb, self.desk
         if not mix:
-            return [self.zero] * len(low), self.zero
-        if not all(map(math.isfinite, mix)) or len(mix) != (len(self.rows[0]) if self.pooled else len(self.rows)):
+            return [self.zero] * len(low), self.zero, {}
+        count = len(self.rows[0]) if self.pooled else len(self.rows)
+        if not all(map(math.isfinite, mix)) or len(mix) not in (count, count + int(self.pooled)):
             return None
         if self.pooled:
             return self.pooled_function([arb(value) for value in mix], reach, low, high)
@@ -146,7 +151,7 @@ class AuditedTree:
             sum((arb(m) * s[o] for m, s in zip(mix, self.rows, strict=True)), start=self.zero)
             for o in range(len(desk.constants))
         ]
-        return self.outputs(factors)
+        return *self.outputs(factors), {}
 
     def outputs(self, factors: Balls) -> tuple[Balls, Ball]:
         """Σ_o factor_o f_o as slopes and constant."""
@@ -156,15 +161,18 @@ class AuditedTree:
         ]
         return slopes, sum((f * self.desk.constants[o] for f, o in used), start=self.zero)
 
-    def pooled_function(self, mix: Balls, reach: Ball, low: Balls, high: Balls) -> tuple[Balls, Ball] | None:
-        """G = p·f + H(p) − q·f − Ψ."""
+    def pooled_function(self, mix: Balls, reach: Ball, low: Balls, high: Balls) -> tuple[Balls, Ball, Powers] | None:
+        """G = p·f + H(p) − q·f − Ψ, or with the rival's exponentials."""
         roles = self.rows[0]
         own, others = ([o for o, role in enumerate(roles) if role == side] for side in (1, -1))
-        whole = sum((mix[o] for o in own), start=self.zero)
-        if any(mix[o] < 0 for o in own) or not whole > 0:
+        shares = shares_of(mix, own)
+        if shares is None:
             return None
-        p = {o: mix[o] / whole for o in own if not mix[o].is_zero()}
-        entropy = -sum((share * share.log() for share in p.values()), start=self.zero)
+        p, entropy = shares
+        if len(mix) > len(roles):
+            found = powers_of(self.desk, others, mix[-1])
+            slopes, constant = self.outputs([p.get(o, self.zero) for o in range(len(roles))])
+            return None if found is None else (slopes, constant + entropy + 1 - mix[-1] - found[1], found[0])
         rest = [-mix[o] if o in others else self.zero for o in range(len(mix))]
         rival_slopes, rival_constant = self.outputs(rest)
         differences = [
@@ -174,7 +182,7 @@ class AuditedTree:
         ]  # fmt: skip
         beyond = excess(self.desk, differences, self.middle, reach, low, high)
         slopes, constant = self.outputs([p.get(o, rest[o]) for o in range(len(mix))])
-        return slopes, constant + entropy - beyond
+        return slopes, constant + entropy - beyond, {}
 
     def boxed(self, h: Balls, offset: Ball, step: float) -> tuple[Balls, Ball]:
         """h − q and β + Σ min(q low, q high) for the q of `box_step`; any q is valid, so floats may choose it."""
@@ -193,9 +201,12 @@ class AuditedTree:
     def cap(
         self, h: Balls, kept: Balls, offset: Ball, in_box: Ball, length: Ball, reach: Ball, low: Balls, high: Balls
     ) -> None:
-        """⟨±w,δ⟩ <= S(±w − t h) − tβ for undecided neurons; in ℓ2 with what the box left of h and β, and S = R‖·‖."""
+        """⟨±w,δ⟩ <= S(±w − t h) − tβ for undecided neurons, in summed probabilities also for those that are on.
+
+        In ℓ2 with what the box left of h and β, and S = R‖·‖.
+        """
         for j, w in enumerate(self.desk.w):
-            if self.desk.may_switch(j, low, high):
+            if self.desk.may_switch(j, low, high) or (self.pooled and self.desk.may_be_on(j, high)):
                 for sign in (1, -1):
                     if self.desk.euclidean:
                         t = self.l2_multiplier(w, sign, kept, in_box / length, reach)

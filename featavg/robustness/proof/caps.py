@@ -5,7 +5,8 @@ For any t >= 0 and every δ in ball, box and half-space
     ⟨w,δ⟩ = ⟨w − t h,δ⟩ + t⟨h,δ⟩ <= S(w − t h) − tβ,    S(v) >= max of ⟨v,δ⟩ over ball and box,
 
 and −⟨w,δ⟩ likewise. ℓ2: S(v) = R‖v‖, and the half-space is the one that the box left, ⟨h − q,δ⟩ + β' <= 0; ℓ∞: S is
-exact for ball and box. Neurons whose sign is decided are left alone: a cut with the right θ pays nothing for them.
+exact for ball and box. Neurons whose sign is decided are left alone: a cut with the right θ pays nothing for them. But
+for probabilities the interval of a neuron that is on still matters.
 """
 
 from __future__ import annotations
@@ -48,19 +49,21 @@ def within_box(frame: Frame, desk: Desk, reach: float, low: Floats, high: Floats
 
 
 @borrowing
-def cap(frame: Frame, desk: Desk, halfspace: Halfspace, reach: float, low: Floats, high: Floats) -> None:
-    """Tighten the interval of every undecided neuron: ±⟨w_j,δ⟩ <= S(±w_j − t h) − tβ."""
+def cap(frame: Frame, desk: Desk, halfspace: Halfspace, reach: float, low: Floats, high: Floats, also_on: bool) -> None:
+    """Tighten the interval of every undecided neuron, or of those that are on too: ±⟨w_j,δ⟩ <= S(±w_j − t h) − tβ."""
     away = halfspace.offset_in_box / halfspace.length if halfspace.terms else np.inf
     if not away < reach < np.inf:
         return
     if frame.euclidean:
-        _cap_of_ball(frame, desk, halfspace, reach, low, high)
+        _cap_of_ball(frame, desk, halfspace, reach, low, high, also_on)
     else:
-        _cap_of_cube(frame, desk, halfspace, reach, low, high)
+        _cap_of_cube(frame, desk, halfspace, reach, low, high, also_on)
 
 
 @borrowing
-def _cap_of_ball(frame: Frame, desk: Desk, halfspace: Halfspace, reach: float, low: Floats, high: Floats) -> None:
+def _cap_of_ball(
+    frame: Frame, desk: Desk, halfspace: Halfspace, reach: float, low: Floats, high: Floats, also_on: bool
+) -> None:
     """Of ℓ2: from inner products where the frame has them, or where vectors, in a box the weights, do not cancel."""
     length, offset, in_box = halfspace.length, halfspace.offset_in_box, len(desk.box_low) > 0
     lean = lean_of(offset / length, reach)
@@ -72,7 +75,7 @@ def _cap_of_ball(frame: Frame, desk: Desk, halfspace: Halfspace, reach: float, l
         doubt = gram_share(frame.gram_error, halfspace.terms) * halfspace.weight
     bounds = (0.0, 0.0)
     for j in range(len(low)):
-        if not low[j] < 0.0 < high[j]:
+        if not high[j] > 0.0 or (low[j] >= 0.0 and not also_on):
             continue
         norm, residual = frame.norm[j], frame.residual[j]
         along = desk.seen[j] if whole else dot(frame.vectors[j], normal)
@@ -93,7 +96,9 @@ def _cap_of_ball(frame: Frame, desk: Desk, halfspace: Halfspace, reach: float, l
 
 
 @borrowing
-def _cap_of_cube(frame: Frame, desk: Desk, halfspace: Halfspace, reach: float, low: Floats, high: Floats) -> None:
+def _cap_of_cube(
+    frame: Frame, desk: Desk, halfspace: Halfspace, reach: float, low: Floats, high: Floats, also_on: bool
+) -> None:
     """Of ℓ∞: S is exact for ball and box, t is looked for."""
     normal, offset, least, most = desk.direction, halfspace.offset, desk.direction_low, desk.remainder
     size, length, bounds = norm_up(normal, False), norm_up(normal, True), (0.0, 0.0)
@@ -101,7 +106,7 @@ def _cap_of_cube(frame: Frame, desk: Desk, halfspace: Halfspace, reach: float, l
     # A ball of ℓ∞ is to sums of many axes what a ball of radius R‖h‖_1/‖h‖_2 is in ℓ2: good for a guess.
     lean = lean_of(offset / length, reach * size / length)
     for j in range(len(low)):
-        if not low[j] < 0.0 < high[j]:
+        if not high[j] > 0.0 or (low[j] >= 0.0 and not also_on):
             continue
         vector, norm = frame.vectors[j], frame.norm[j]
         part = dot(vector, normal) / length

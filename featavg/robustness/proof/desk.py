@@ -22,6 +22,8 @@ class Desk(NamedTuple):
     slope: Floats  # (neuron,)  a, the coefficients of G
     spread: Floats  # (neuron,)  by how much a may differ from the true coefficient
     bend: Floats  # (neuron,)  q of the curve
+    power: Floats  # (neuron,)  b of the exponential exp(b ReLU(z) + e) that G subtracts, 0 for none
+    level: Floats  # (neuron,)  e
     theta: Floats  # (neuron,)
     support: Ints  # (neuron,)  where θ is not 0
     seen: Floats  # (neuron,)  Gθ, where the frame has a Gram matrix
@@ -49,6 +51,6 @@ class Halfspace(NamedTuple):
 
 def new_desk(neurons: int, coordinates: int, box: int) -> Desk:
     """Scratch arrays for that many neurons and coordinates; `box` is 0 where there is none."""
-    parts: list[Any] = [*np.zeros((9, neurons)), *np.zeros((3, coordinates)), *np.zeros((2, box))]
-    parts.insert(8, np.zeros(neurons, dtype=np.int64))
+    parts: list[Any] = [*np.zeros((11, neurons)), *np.zeros((3, coordinates)), *np.zeros((2, box))]
+    parts.insert(10, np.zeros(neurons, dtype=np.int64))
     return Desk(*parts)

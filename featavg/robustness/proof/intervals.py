@@ -22,6 +22,7 @@ from featavg.robustness.proof.arithmetic import (
 )
 from featavg.robustness.proof.compiled import borrowing, summing
 from featavg.robustness.proof.desk import Desk
+from featavg.robustness.proof.exponentials import exponential_offset
 from featavg.robustness.proof.format import Floats
 
 
@@ -116,7 +117,8 @@ def parabola_down(slope: float, bend: float, middle: float, low: float, high: fl
 def halfspace_offset(constant: float, low: Floats, high: Floats, middle: Array, desk: Desk) -> float:
     """β <= c + θ·z0 + Σ κ_j, where c >= constant: then 0 >= G >= ⟨Wᵀθ,δ⟩ + β.
 
-    κ_j is that of the line, or of the curve around `middle` where it bends; c has paid for that.
+    κ_j is that of the line, or of the curve around `middle` where it bends; c has paid for that. Exponentials are
+    subtracted from G.
 
     Summed in double-double. With n terms of total size S the sum is within 2·gamma(n)²·S of the exact one, and z0 is
     known within `center_error`. An infinite or undefined sum proves nothing: −∞.
@@ -133,11 +135,15 @@ def halfspace_offset(constant: float, low: Floats, high: Floats, middle: Array, 
             rest += e + f + theta * desk.center_low[j]
             size += abs(p)
             unknown += abs(theta) * desk.center_error[j]
-        elif slope == 0.0:
+        elif slope == 0.0 and desk.power[j] == 0.0:
             continue
-        if desk.bend[j] == 0.0 and is_free(slope, theta, low[j], high[j]):
+        if desk.bend[j] == 0.0 and desk.power[j] == 0.0 and is_free(slope, theta, low[j], high[j]):
             continue
-        if desk.bend[j] > 0.0:
+        if desk.power[j] > 0.0:
+            offset = exponential_offset(
+                slope, theta, desk.bend[j], middle[j], desk.power[j], desk.level[j], low[j], high[j]
+            )
+        elif desk.bend[j] > 0.0:
             offset = bent_offset(slope, theta, desk.bend[j], middle[j], low[j], high[j])
         else:
             offset = relaxation_offset(slope, theta, low[j], high[j])

@@ -25,8 +25,9 @@ from featavg.robustness.proof.arithmetic import (
 from featavg.robustness.proof.cases import Cases
 from featavg.robustness.proof.compiled import borrowing, inner
 from featavg.robustness.proof.desk import Desk
+from featavg.robustness.proof.exponentials import ELEMENTARY, exponential
 from featavg.robustness.proof.format import Floats
-from featavg.robustness.proof.pools import ELEMENTARY, Average, Ball, Products, Rows, excess
+from featavg.robustness.proof.pools import Average, Ball, Products, Rows, excess
 
 # Weights of the own outputs outside this range are refused, so that their shares are normal numbers.
 SMALLEST_SHARE, LARGEST_SUM = 2.0**-400, 2.0**400
@@ -39,10 +40,11 @@ def mixed(
     """The region's rule; invalid as well if a coefficient left the range of floats."""
     clear(desk.slope)
     clear(desk.spread)
+    clear(desk.power)
     first, count = cases.first_row[case], cases.first_row[case + 1] - cases.first_row[case]
     if len(mix) == 0:
         return True, 0.0
-    if len(mix) != count:
+    if len(mix) != count + (1 if cases.pools and len(mix) > count else 0):
         return False, 0.0
     last = first + count
     if count == 1 and mix[0] == 1.0 and not cases.pools:
@@ -58,7 +60,9 @@ def mixed(
         cases.constant_spread[first:last],
         cases.role[first:last],
     )
-    if cases.pools:
+    if len(mix) > count:
+        valid, constant = exponentials(rows, mix, desk)
+    elif cases.pools:
         valid, constant = pooled(rows, mix, ball, products, low, high, desk.slope, desk.spread)
     else:
         valid, constant = mixed_rows(rows, mix, desk.slope, desk.spread)
@@ -96,12 +100,7 @@ def pooled(
     rows: Rows, mix: Floats, ball: Ball, products: Products, low: Floats, high: Floats, slope: Floats, spread: Floats
 ) -> tuple[bool, float]:
     """G = p·f + H(p) − q·f − Ψ <= 0 where the rival's probabilities sum to at least the own ones (`regions.py`)."""
-    whole = 0.0
-    for o in range(len(mix)):
-        own = rows.role[o] > 0
-        if not abs(mix[o]) < np.inf or (own and 0.0 != mix[o] < SMALLEST_SHARE):
-            return False, 0.0
-        whole += mix[o] if own else 0.0
+    whole = _own_sum(rows, mix)
     if not 0.0 < whole < LARGEST_SUM:
         return False, 0.0
     entropy, own_average = _own_average(rows, mix, whole)
@@ -117,6 +116,46 @@ def pooled(
     return True, down(down(constant + entropy) - beyond)
 
 
+@apart(inner)
+def exponentials(rows: Rows, mix: Floats, desk: Desk) -> tuple[bool, float]:
+    """G = p·f + H(p) − Σ_r exp(f_r − ℓ) − ℓ + 1, ℓ the last number of `mix` (`exponentials.py`); q is unused.
+
+    Invalid if an output of the rival has more than one neuron, or one that falls, or two outputs share one.
+    """
+    whole, last = _own_sum(rows, mix), mix[len(mix) - 1]
+    if not 0.0 < whole < LARGEST_SUM or not abs(last) < np.inf:
+        return False, 0.0
+    entropy, average = _own_average(rows, mix, whole)
+    constant = down(down(down(average.constant - average.constant_doubt) + entropy) + down(1.0 - last))
+    for j in range(len(desk.slope)):
+        desk.slope[j], desk.spread[j] = average.slope[j], average.doubt[j]
+    for o in range(len(rows.role)):
+        if rows.role[o] < 0:
+            level, found = up(up(rows.constant[o] + rows.constant_spread[o]) - last), -1
+            for j in range(len(desk.slope)):
+                steepest = up(rows.slope[o, j] + rows.slope_spread[o, j])
+                if rows.slope[o, j] == 0.0 and rows.slope_spread[o, j] == 0.0:
+                    continue
+                if found >= 0 or not 0.0 < steepest < np.inf or desk.power[j] != 0.0:
+                    return False, 0.0
+                found, desk.power[j], desk.level[j] = j, steepest, level
+            if found < 0:
+                constant = down(constant - exponential(level))
+    return True, constant
+
+
+@borrowing
+def _own_sum(rows: Rows, mix: Floats) -> float:
+    """Σ of the own outputs' weights; NaN if a number of `mix` may not be."""
+    whole = 0.0
+    for o in range(len(rows.role)):
+        own = rows.role[o] > 0
+        if not abs(mix[o]) < np.inf or (own and 0.0 != mix[o] < SMALLEST_SHARE):
+            return np.nan
+        whole += mix[o] if own else 0.0
+    return whole
+
+
 @inner
 def _own_average(rows: Rows, mix: Floats, whole: float) -> tuple[float, Average]:
     """The entropy of p = mix/Σ mix over the own group, rounded down, and Σ p_o f_o.
@@ -128,7 +167,7 @@ def _own_average(rows: Rows, mix: Floats, whole: float) -> tuple[float, Average]
     average, doubt = np.zeros(neurons), np.zeros(neurons)
     share = (4.0 * len(mix) + 24.0) * U + ELEMENTARY
     entropy, size, constant, constant_size = 0.0, 0.0, 0.0, 0.0
-    for o in range(len(mix)):
+    for o in range(len(rows.role)):
         if rows.role[o] <= 0 or mix[o] == 0.0:
             continue
         p = mix[o] / whole

@@ -29,12 +29,13 @@ from featavg.arrays import Array, Ints
 from featavg.robustness.proof.apart import apart
 from featavg.robustness.proof.arithmetic import TINY, U, down, gamma, product_up, up
 from featavg.robustness.proof.compiled import borrowing, inner, kernel
+from featavg.robustness.proof.exponentials import ELEMENTARY, exponential
 from featavg.robustness.proof.format import Floats
 from featavg.robustness.proof.intervals import relaxation_offset
 from featavg.robustness.proof.references import by_reference
 
-# exp and log of the platform are taken to be within eight units in the last place.
-ELEMENTARY = 16.0 * U
+# Nearest points lie at kinks, where rounding would decide which line is taken: so one is, up to this share below 0.
+KINK = 2.0**-30
 # Steps towards the eigenvector that belongs to λ; any number of them is valid.
 STEPS = 6
 
@@ -136,7 +137,7 @@ def tilted(
 ) -> tuple[float, float]:
     """e and the ceiling of E = Σ_j a_j ReLU(z_j) + c, a_j = slope_j − average_j; writes the slopes of lines above it.
 
-    Undecided neurons take the chord if a > 0, else a or 0, as at the center; decided ones cost nothing. For any line
+    Undecided neurons take the chord if a > 0, else a or 0, as about the center; decided ones cost nothing. For any line
     of slope t, a ReLU(z) <= t z + κ with −κ <= −a ReLU(z) + t z over the interval.
     """
     constant = rows.constant[o] - average.constant
@@ -151,7 +152,11 @@ def tilted(
         ceiling = up(ceiling + product_up(most, high[j] if most > 0.0 else max(low[j], 0.0)))
         tilt[j] = slope
         if low[j] < 0.0:
-            tilt[j] = slope * (high[j] / (high[j] - low[j])) if slope > 0.0 else (slope if ball.z[j] > 0.0 else 0.0)
+            tilt[j] = (
+                slope * (high[j] / (high[j] - low[j]))
+                if slope > 0.0
+                else (slope if ball.z[j] > KINK * (low[j] - high[j]) else 0.0)
+            )
         lift, moved = -relaxation_offset(-most, -tilt[j], low[j], high[j]), tilt[j] * ball.z[j]
         level += lift + moved
         size += abs(lift) + abs(moved)
@@ -216,12 +221,6 @@ def curvature(most: float) -> float:
     if most <= 1.0:
         return up(0.5 + most / 6.0 + most * most / (24.0 - 4.8 * most)) * (1.0 + 8.0 * U)
     return up(up(exponential(most) - 1.0 - most) / (most * most)) * (1.0 + 8.0 * U)
-
-
-@borrowing
-def exponential(value: float) -> float:
-    """At least exp(value); ∞ beyond what floats hold."""
-    return math.exp(value) * (1.0 + ELEMENTARY) + TINY if value < 700.0 else np.inf
 
 
 @borrowing

@@ -15,6 +15,11 @@ any q. So with Ψ above the last term everywhere in the node within the reach (`
 
     G = p·f + H - q·f - Ψ <= 0.
 
+With one more number ℓ at the end, q is of no account, and where each of the rival's outputs has a neuron of its own
+(`exponentials.py`)
+
+    G = p·f + H - Σ_r exp(f_r - ℓ) - ℓ + 1 <= 0.
+
 An empty `mix` is G = 0: a cut from intervals alone, in every region.
 """
 

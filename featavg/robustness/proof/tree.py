@@ -248,7 +248,7 @@ def _apply(
     stack.away[depth] = max(stack.away[depth], distance(halfspace))
     stack.proved[depth] = max(stack.proved[depth], min(reach, stack.away[depth]))
     if stack.proved[depth] < reach:
-        cap(frame, desk, halfspace, reach, low, high)
+        cap(frame, desk, halfspace, reach, low, high, cases.pools)
         if nowhere(low, high):
             stack.proved[depth] = reach
         elif cases.pools or curve >= 0:

@@ -15,10 +15,10 @@ from featavg.robustness.proof.arithmetic import SMALL, U, down, gamma, norms_up,
 from featavg.robustness.proof.cases import Cases
 from featavg.robustness.proof.checker import SPARE
 from featavg.robustness.proof.compiled import borrowing, entry, inner
+from featavg.robustness.proof.exponentials import ELEMENTARY
 from featavg.robustness.proof.format import Floats, Problem, part
 from featavg.robustness.proof.frames import Centers, centers, fine_centers
 from featavg.robustness.proof.margins import float_margins
-from featavg.robustness.proof.pools import ELEMENTARY
 from featavg.robustness.proof.prepared import Prepared, prepared
 from featavg.robustness.proof.regions import rivals, rows
 

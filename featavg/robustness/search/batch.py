@@ -62,9 +62,11 @@ class Desk(NamedTuple):
     level: Array  # (1,)  its constant
     products: Products  # of summed probabilities
     nothing: Array  # (output, neuron)  zeros
-    mix: Array  # (output,)
+    mix: Array  # (output + 1,)
     average: Array  # (neuron,)
     slack: Array  # (neuron,)
+    gap: Array  # (neuron,)
+    contact: Array  # (2, neuron)
     curve: Array  # (neuron,)  v of the place at work
     curved: Ints  # (1,)  how many neurons it has: 0 for none
 
@@ -92,9 +94,9 @@ def place_of(space: Space, points: Points, pairs: Pairs, point: int, pair: int, 
         desk.rate[first:last],
     )
     measure_rows(rows, start, space.norms, constants, size, rate)
-    outputs, levels, role = pairs.rows[:0], desk.constants[:0], pairs.role[:0]
+    outputs, levels, role, neuron = pairs.rows[:0], desk.constants[:0], pairs.role[:0], pairs.neuron[:0]
     if pairs.role.size > 0:
-        outputs, levels, role = rows, constants, pairs.role[first:last]
+        outputs, levels, role, neuron = rows, constants, pairs.role[first:last], pairs.neuron[first:last]
         rows, constants, size, rate = desk.row, desk.level, desk.size[:1], desk.rate[:1]
     return Place(
         start,
@@ -110,11 +112,14 @@ def place_of(space: Space, points: Points, pairs: Pairs, point: int, pair: int, 
         outputs,
         levels,
         role,
+        neuron,
         desk.products,
         desk.nothing,
         desk.mix,
         desk.average,
         desk.slack,
+        desk.gap,
+        desk.contact,
     )
 
 

@@ -39,7 +39,7 @@ def within_cap(space: Space, place: Place, solution: Solution, reach: float, low
     empty = False
     norms, starts, ends = space.norms, place.start, solution.z
     for j in range(low.size):
-        if not low[j] < 0.0 < high[j]:
+        if not high[j] > 0.0 or (low[j] >= 0.0 and place.role.size == 0):
             continue
         norm, start = norms[j], starts[j]
         along = (ends[j] - start) / length

@@ -12,6 +12,7 @@ from featavg.robustness.proof.arithmetic import copy, dot
 from featavg.robustness.proof.compiled import NONE, borrowing, entry, inlined
 from featavg.robustness.search.caps import within_ball
 from featavg.robustness.search.curves import bend, bend_again, sharpen
+from featavg.robustness.search.exponentials import loosest, soften, value_at_guess
 from featavg.robustness.search.norms import capped, enclosed, lowest, most_promising, nearest
 from featavg.robustness.search.places import (
     BETA,
@@ -30,16 +31,16 @@ from featavg.robustness.search.places import (
 from featavg.robustness.search.polish import polish
 from featavg.robustness.search.relaxation import chords
 from featavg.robustness.search.scores import widest_chord
-from featavg.robustness.search.tangents import linearise, loosest_neuron
+from featavg.robustness.search.tangents import linearise, loosest_neuron, margin, shares
 from featavg.robustness.search.tape import NODES, Tape, Units, write_cut
-from featavg.robustness.search.walk import walk
+from featavg.robustness.search.walk import shorten, walk
 
 ROUNDS = 40
 # A tangent is taken where the one before led, so the first ones gain little.
 LEAST_TURNS = 2
 # The curves of the first nodes need some turns to find how much to bend.
 ROOT_TURNS, ROOTS = 6, 3
-# A walk is dear: only the first nodes, and every so many later, look for a nearer point.
+# Where a walk to a nearer point cannot be known to pay.
 EARLY = 32
 MOST_CUTS = ROUNDS + 2
 # A node is tightened again as long as its bound gains this share of what is missing; curves gain more later.
@@ -98,19 +99,36 @@ def ball_radius(place: Place, node: Node, reach: float) -> float:
 
 
 @inlined
-def linearised(place: Place, node: Node, reach: float, low: Array, high: Array, relaxed: Relaxed) -> None:
-    """Summed probabilities need a row that is a tangent, others may have curves for chords; both hold in a ball."""
+def linearised(
+    place: Place, node: Node, reach: float, low: Array, high: Array, relaxed: Relaxed, softens: bool, first: bool
+) -> bool:
+    """Summed probabilities need a row that is a tangent, others may have curves for chords; both hold in a ball.
+
+    Tells whether the row is that of exponentials, which at the first turn must be no worse than that of averages.
+    """
     if place.role.size > 0:
-        linearise(place, node.guess, node.middle, ball_radius(place, node, reach), low, high)
+        radius, least = ball_radius(place, node, reach), -np.inf
+        if softens and first:
+            linearise(place, node.guess, node.middle, radius, low, high)
+            least = value_at_guess(place, node.guess, False)
+        if softens and soften(place, node, shares(place, node.guess), radius, low, high, relaxed):
+            softens = value_at_guess(place, node.guess, True) >= least
+        if not softens or relaxed.cost[2] == 0.0:
+            softens = False
+            chords(low, high, relaxed)
+            linearise(place, node.guess, node.middle, radius, low, high)
     elif node.bound[RHO] > 0.0:
         bend(place, node, ball_radius(place, node, reach) ** 2, low, high, relaxed)
+    return softens
 
 
 @inlined
-def improve(space: Space, place: Place, node: Node, incumbent: Incumbent, bench: Bench) -> None:
+def improve(space: Space, place: Place, node: Node, solution: Solution, incumbent: Incumbent, bench: Bench) -> None:
     """A better incumbent, from where the relaxation ended."""
     if place.role.size > 0:
-        walk(space, place, node.guess, incumbent, bench)
+        if solution.numbers[DISTANCE] > 0.0:
+            shorten(place, solution, incumbent)
+        walk(space, place, solution.z, incumbent, bench)
     else:
         polish(space, place, node.low, node.high, node.guess, incumbent, bench)
 
@@ -123,7 +141,10 @@ def branch_of(
     bench.threshold[0] = 0.0
     if place.role.size > 0:
         radius = ball_radius(place, node, reach)
-        neuron, bench.threshold[0] = loosest_neuron(place, node.guess, node.middle, radius, node.low, node.high)
+        if relaxed.cost[2] > 0.0:
+            neuron, bench.threshold[0] = loosest(place, node.low, node.high)
+        else:
+            neuron, bench.threshold[0] = loosest_neuron(place, node.guess, node.middle, radius, node.low, node.high)
     else:
         neuron = most_promising(space, place, node, relaxed, solution, reach, bench.axes)
         neuron = neuron if neuron >= 0 else widest_chord(place, node)
@@ -138,8 +159,9 @@ def explore(
     relaxed, solution, low, high = bench.relaxed, bench.solution, node.low, node.high
     copy(node.floor, relaxed.floor)
     copy(node.ceiling, relaxed.ceiling)
-    chorded, pooled, rho, near = True, place.role.size > 0, node.bound[RHO], 0.0
-    bent, early = rho > 0.0, tape.used[NODES] <= ROOTS
+    chorded, pooled, rho, near, last = True, place.role.size > 0, node.bound[RHO], 0.0, -np.inf
+    bent, early = rho > 0.0 and not pooled, tape.used[NODES] <= ROOTS
+    softens = pooled and place.curve.size > 0
     compares = bent and not early and tape.depth[tape.used[NODES] - 1] % LEVELS == 0
     if compares:
         # Chords first: deep in the tree they may be better than curves, and stay so.
@@ -150,19 +172,20 @@ def explore(
             enclosed(space, place, reach, bench.axes, low, high)
         within_ball(space, place, reach, low, high)
         chords(low, high, relaxed)
-        linearised(place, node, reach, low, high, relaxed)
+        softens = linearised(place, node, reach, low, high, relaxed, softens, turn == 0)
         nearest(space, place, relaxed, node.guess, reach, ROUGH, bench, solution)
         if not solution.numbers[DISTANCE] > 0.0:
             lowest(space, place, relaxed, reach, bench, solution)
-            if place.curve.size > 0:
+            if place.curve.size > 0 and not pooled:
                 lower_still(space, place, relaxed, node.guess, reach, bench, solution)
         if relaxed.cost[1] > 0.0:
             sharpen(place, low, high, relaxed, solution)
         write_cut(tape, place, relaxed, solution, reach, units)
         gain = solution.numbers[DISTANCE] - node.bound[0]
         node.bound[0] = max(node.bound[0], solution.numbers[DISTANCE])
-        if gain > 0.0 or not pooled:
-            copy(solution.z, node.guess)
+        soft, progress, last = relaxed.cost[2] > 0.0, solution.numbers[DISTANCE] - last, solution.numbers[DISTANCE]
+        move_guess(node, solution, soft, gain > 0.0 or not pooled or (soft and progress > 0.0))
+        gain = max(gain, progress) if soft and turn > 0 else gain
         if turn == 0 and compares:
             node.bound[RHO], near = rho, solution.numbers[DISTANCE]
         elif turn == 1 and compares and near > max(0.0, solution.numbers[DISTANCE]):
@@ -173,19 +196,19 @@ def explore(
             recenter(space, place, node, solution, bench.axes)
         if node.bound[0] >= reach or capped(space, place, solution, reach, bench.axes, low, high):
             return CLOSED
-        if aim.polishes and (turn == 0 or not chorded) and (not pooled or is_early(tape)):
-            improve(space, place, node, incumbent, bench)
+        if aim.polishes and (is_near(place, solution, tape, reach) if pooled else turn == 0 or not chorded):
+            improve(space, place, node, solution, incumbent, bench)
         missing = reach_of(aim, incumbent) - node.bound[0]
         if missing <= 0.0:
             return CLOSED
         before, chorded = chorded, pooled or has_chord(place, low, high)
         if not chorded and not before:
             return STUCK
-        if not chorded:
+        if not chorded and not pooled:
             # Where nothing may switch curves have nothing to gain, and cost something.
             node.bound[RHO] = 0.0
         least = ROOT_TURNS if bent and early else LEAST_TURNS if pooled or bent else NONE
-        worth = WORTHWHILE_BENT if node.bound[RHO] > 0.0 else WORTHWHILE
+        worth = WORTHWHILE_BENT if node.bound[RHO] > 0.0 and not pooled else WORTHWHILE
         if chorded and (turn >= ROUNDS or (gain < worth * missing and turn >= least)):
             break
     return branch_of(space, place, node, relaxed, solution, reach, bench)
@@ -208,9 +231,26 @@ def lower_still(
 
 
 @borrowing
-def is_early(tape: Tape) -> bool:
-    """Whether the node is one of the first, or one of few among the later ones."""
-    return tape.used[NODES] < EARLY or tape.used[NODES] % EARLY == 0
+def move_guess(node: Node, solution: Solution, soft: bool, gained: bool) -> None:
+    """The next tangent is taken where this one led; or half-way there, if it led no farther than the one before."""
+    if gained:
+        copy(solution.z, node.guess)
+    elif soft:
+        for j in range(node.guess.size):
+            node.guess[j] = 0.5 * (node.guess[j] + solution.z[j])
+
+
+@borrowing
+def is_near(place: Place, solution: Solution, tape: Tape, reach: float) -> bool:
+    """Whether a fooled point within reach may be next to where a relaxation ended, by the slope of its row.
+
+    In ℓ∞, where no length of the row is at hand: at the first nodes, and at every so many later.
+    """
+    if not place.euclidean:
+        return tape.used[NODES] < EARLY or tape.used[NODES] % EARLY == 0
+    distance, length = solution.numbers[DISTANCE], solution.numbers[LENGTH]
+    beyond = margin(place, solution.z) * solution.mix[0]
+    return distance + beyond / length < reach if length > 0.0 else False
 
 
 @borrowing

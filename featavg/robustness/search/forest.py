@@ -23,6 +23,8 @@ TICK = 0.02
 MOST_NUMBERS = 2**20
 # How often and how far a curve is improved, and how close eigenvalues count as one, as a share of the largest.
 CURVE_STEPS, CURVE_STEP, CLOSE = 10, 0.2, 0.05
+# Of summed probabilities: what a curve costs at the root, which it adapts.
+RHO_AT_FIRST = 1.0
 
 
 @dataclass
@@ -50,7 +52,9 @@ def curve_for(task: Task, point: int, pair: int, reach: float) -> tuple[Array, f
     """
     pairs, start = task.pairs, task.points.start[point]
     first, last = pairs.first_row[pair : pair + 2].tolist()
-    if not len(task.space.gram) or len(pairs.role) or last - first > 1 or not 0.0 < reach < np.inf:
+    if len(pairs.role):
+        return pooled_curve(task, pair, reach)
+    if not len(task.space.gram) or last - first > 1 or not 0.0 < reach < np.inf:
         return np.zeros(0), 0.0
     able = (pairs.rows[first] < 0.0) & (np.abs(start) < task.space.norms * reach)
     if not able.any():
@@ -60,6 +64,21 @@ def curve_for(task: Task, point: int, pair: int, reach: float) -> tuple[Array, f
     root = np.sqrt(curve[able])
     most = float(np.linalg.eigvalsh(gram * np.outer(root, root))[-1])
     return curve / most, most
+
+
+def pooled_curve(task: Task, pair: int, reach: float) -> tuple[Array, float]:
+    """The same for summed probabilities whose rival's outputs have neurons of their own: all have an equal share."""
+    pairs = task.pairs
+    first, last = pairs.first_row[pair : pair + 2].tolist()
+    neurons = np.unique(pairs.neuron[first:last])
+    neurons = neurons[neurons >= 0]
+    if not len(neurons) or not 0.0 < reach < np.inf:
+        return np.zeros(0), 0.0
+    gram, curve = task.desk.products.gram[np.ix_(neurons, neurons)], np.zeros(task.points.start.shape[1])
+    curve[neurons] = 1.0 / np.diag(gram)
+    root = np.sqrt(curve[neurons])
+    most = float(np.linalg.eigvalsh(gram * np.outer(root, root))[-1])
+    return curve / most, RHO_AT_FIRST / reach**2
 
 
 def best_curve(slope: Array, start: Array, gram: Array, reach: float) -> Array:

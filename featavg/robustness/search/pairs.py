@@ -26,6 +26,8 @@ class Pairs(NamedTuple):
     role: (
         Ints  # (row,)  for summed probabilities, whose rows are all outputs: 1 own, −1 the rival's, 0 neither; or empty
     )
+    # (row,)  the neuron of a rival's output that has no other one, if all of the rival's are such; else −1
+    neuron: Ints
 
 
 def power_of_two(sizes: Array) -> Array:
@@ -59,5 +61,19 @@ def table_of(problem: Problem, asked: Asked, outputs: Array) -> tuple[Pairs, Int
         rival=asked.rival.copy(),
         first_pair=asked.first.copy(),
         role=role.astype(np.int64),
+        neuron=neurons_of(table, role, len(outputs)),
     )
     return pairs, asked.kind.copy()
+
+
+def neurons_of(table: Array, role: Ints, outputs: int) -> Ints:
+    """The neuron of each of the rival's outputs in the pairs where all of these rise with one of their own; else −1."""
+    chosen = np.full(len(role), -1)
+    for first in range(0, len(role), outputs):
+        sides, rows = role[first : first + outputs], table[first : first + outputs]
+        used = rows[sides < 0] != 0.0
+        neurons = used.argmax(axis=1)
+        alone = (used.sum(axis=1) == 1).all() and (rows[sides < 0] >= 0.0).all() and used.sum(axis=0).max() == 1
+        if alone and not rows[sides > 0][:, neurons].any():
+            chosen[first : first + outputs][sides < 0] = neurons
+    return chosen

@@ -43,11 +43,14 @@ class Place(NamedTuple):
     outputs: Array  # (output, neuron)
     output_constants: Array  # (output,)
     role: Ints  # (output,)  1 for own ones, −1 for the rival's
+    neuron: Ints  # (output,)  of its own, −1 for none (`pairs.py`)
     products: Products
     nothing: Array  # (output, neuron)  zeros
-    mix: Array  # (output,)  of the tangent
+    mix: Array  # (output + 1,)  of the tangent, and ℓ of that of the logarithm (`exponentials.py`)
     average: Array  # (neuron,)  scratch
     slack: Array  # (neuron,)  scratch
+    gap: Array  # (neuron,)  between the rival's exponentials and their envelopes
+    contact: Array  # (2, neuron)  of envelopes
 
 
 @by_reference
@@ -65,7 +68,7 @@ class Relaxed(NamedTuple):
     right: Array  # (neuron,)
     least: Array  # (neuron,)  the interval
     most: Array  # (neuron,)
-    cost: Array  # (2,)  what all curves cost, and their ρ
+    cost: Array  # (3,)  what all curves cost, and their ρ; ρ of those that a row has paid for
 
 
 @by_reference
@@ -207,7 +210,7 @@ def bench_for(neurons: int, axes: int, rows: int, boxed: bool) -> Bench:
     def relaxed() -> Relaxed:
         free = np.full(neurons, np.inf)
         lines: list[Any] = [np.zeros(neurons) for _ in range(8)]
-        parts: list[Any] = [*lines[:2], np.zeros(neurons, dtype=np.bool_), -free, free, *lines[2:], np.zeros(2)]
+        parts: list[Any] = [*lines[:2], np.zeros(neurons, dtype=np.bool_), -free, free, *lines[2:], np.zeros(3)]
         return Relaxed(*parts)
 
     return Bench(

@@ -17,7 +17,7 @@ SATISFIED = 1e-13
 @borrowing
 def chords(low: Array, high: Array, relaxed: Relaxed) -> None:
     """slope = high/(high − low), lift = −low·slope of the neurons between; 1, 0 of those on and 0, 0 of those off."""
-    relaxed.cost[0] = relaxed.cost[1] = 0.0
+    relaxed.cost[0] = relaxed.cost[1] = relaxed.cost[2] = 0.0
     slope, lift, convex, bend = relaxed.slope, relaxed.lift, relaxed.convex, relaxed.bend
     for j in range(low.size):
         least, most = low[j], high[j]

@@ -146,15 +146,16 @@ def write_cut(tape: Tape, place: Place, relaxed: Relaxed, solution: Solution, re
             whole += solution.mix[i]
         mixes += rows
     elif solution.mix[0] > 0.0:
-        copy(place.mix, tape.mix[mixes : mixes + place.role.size])
-        mixes += place.role.size
+        size = place.role.size + (1 if relaxed.cost[2] > 0.0 else 0)
+        copy(place.mix[:size], tape.mix[mixes : mixes + size])
+        mixes, whole = mixes + size, solution.mix[0]
     theta_at = write_theta(tape, place, relaxed, solution, largest, units)
     # In ℓ2 the step turns h into δ, in ℓ∞ it is a distance.
     step = solution.step[0] * units.length
     tape.reach[cut], tape.box_step[cut] = reach * units.length, step
     if place.euclidean and step > 0.0 and largest < np.inf:
         tape.box_step[cut] = step * largest / units.scale
-    tape.bend[cut] = whole / largest * relaxed.cost[1] * units.scale / units.length
+    tape.bend[cut] = whole / largest * (relaxed.cost[1] + relaxed.cost[2]) * units.scale / units.length
     tape.used[CUTS], tape.used[MIXES], tape.used[THETAS] = cut + 1, mixes, theta_at
     tape.mix_start[cut + 1], tape.theta_start[cut + 1] = mixes, theta_at
     tape.first_cut[tape.used[NODES]] = cut + 1

@@ -75,9 +75,11 @@ def task_of(problem: Problem | Prepared, start: Array | None = None, precise: bo
             weights @ weights.T if pooled else np.zeros((0, 0)), np.asarray(space.norms, np.float64), 0.0
         ),
         nothing=np.zeros((len(neurons.constants) if pooled else 0, count)),
-        mix=np.zeros(len(neurons.constants)),
+        mix=np.zeros(len(neurons.constants) + 1),
         average=np.zeros(count),
         slack=np.zeros(count),
+        gap=np.zeros(count),
+        contact=np.zeros((2, count)),
         curve=np.zeros(count),
         curved=np.zeros(1, dtype=np.int64),
     )

@@ -32,10 +32,10 @@ def walk(space: Space, place: Place, z: Array, incumbent: Incumbent, bench: Benc
         for j in range(z.size):
             moved = max(moved, abs(found.z[j] - here[j]))
             size = max(size, abs(found.z[j]))
+        shorten(place, found, incumbent)
         copy(found.z, here)
         if moved <= 1e-9 * size:
             break
-    shorten(place, found, incumbent)
 
 
 @inner
@@ -56,7 +56,7 @@ def tangent_row(space: Space, place: Place, z: Array, pattern: Array) -> None:
     place.constants[0], place.size[0] = value, size
 
 
-@inner
+@apart(inner)
 def shorten(place: Place, found: Solution, incumbent: Incumbent) -> None:
     """The first fooled point on the ray to z, at most twice as far; keep it if it beats the incumbent."""
     ahead, z, length = place.average, found.z, found.numbers[LENGTH]

@@ -18,6 +18,7 @@ from featavg.robustness.proof import (
     caps,
     checker,
     curves,
+    exponentials,
     halfspace,
     intervals,
     mixes,
@@ -32,7 +33,21 @@ from featavg.robustness.proof.prepared import Prepared
 from tests.robustness.proof.problems import KINDS, radius_on_rays, random_problem
 from tests.robustness.proof.provers import ROOT, Cut, Node, proofs_of, random_proofs, tight_proofs
 
-MODULES = (arithmetic, caps, checker, curves, halfspace, intervals, mixes, pools, shape, support, tree, witness)
+MODULES = (
+    arithmetic,
+    caps,
+    checker,
+    curves,
+    exponentials,
+    halfspace,
+    intervals,
+    mixes,
+    pools,
+    shape,
+    support,
+    tree,
+    witness,
+)
 
 
 @contextmanager
@@ -77,7 +92,7 @@ def asymmetric_box(euclidean: bool, h: Any, low: Any, high: Any, step: float, re
 
 intervals_within_reach, halfspace_take_box = intervals.within_reach, halfspace.take_box
 pooled_excess, pools_lifted, pools_spreads_of = pools.excess, pools.lifted, pools.spreads_of
-curves_price = curves.price
+curves_price, exponential_offset = curves.price, exponentials.exponential_offset
 pooled_own_average, over_rivals = mixes._own_average, checker._over_rivals
 
 
@@ -105,6 +120,12 @@ def level_spreads(*arguments: Any) -> Any:
     """Takes the differences at the center for those in the whole ball."""
     spreads = pools_spreads_of(*arguments)
     return spreads._replace(tilt=0 * spreads.tilt, size=0 * spreads.size)
+
+
+def slower(*numbers: float) -> float:
+    """Lets exponentials grow by four fifths of their power."""
+    slope, theta, bend, middle, power, level, low, high = numbers
+    return float(exponential_offset(slope, theta, bend, middle, 0.8 * power, level, low, high))
 
 
 def least_rival_only(problem: Problem, proofs: Proofs, trees: Any, values: Any) -> Any:
@@ -135,6 +156,8 @@ RULES: dict[str, tuple[str, Callable[..., Any]]] = {
     "curves at half their price": ("price", lambda *arguments: 0.5 * curves_price(*arguments)),
     "curves of single neurons": ("largest_eigenvalue", single_neurons),
     "curves over the ridge": ("bent_offset", lambda slope, theta, bend, middle, low, high: 0.0),
+    "exponentials that grow slowly": ("exponential_offset", slower),
+    "exponentials that cost nothing": ("exponential_offset", lambda *numbers: 0.0),
     "one rival is enough": ("_over_rivals", least_rival_only),
     "missing sides": ("_closed", lambda path, start, stop: True),
     "siblings of other neurons": ("_siblings", lambda proofs, one, other: True),
@@ -248,6 +271,26 @@ def pools_of(seed: int) -> tuple[Problem, Proofs, np.ndarray]:
     return problem, proofs_of([(0, 1, [Node(*ROOT, cuts)])]), np.array([truth])
 
 
+def alone_of(seed: int) -> tuple[Problem, Proofs, np.ndarray]:
+    """Outputs with a neuron of their own, and tangents at the nearest fooled point and around it, with a curve."""
+    rng = np.random.default_rng([8, seed])
+    angles = np.array([0.0, 2.0, 4.0]) + rng.uniform(0.0, 1.0, 3)
+    weights = np.stack([np.cos(angles), np.sin(angles)], axis=1)
+    layer = Neurons(weights, rng.uniform(-0.5, 0.5, 3), np.diag([1.0, 1.5, 1.5]), np.array([2.0, 0.0, 0.0]))
+    problem = Problem(
+        layer, np.zeros((1, 2)), np.zeros(1, dtype=np.int64), Decision("probabilities", np.array([0, 1, 1]))
+    )
+    truth, cuts = radius_on_rays(problem, 0), []
+    for angle in np.linspace(0.0, 2.0 * np.pi, 12, endpoint=False):
+        z = weights @ (truth * np.array([np.cos(angle), np.sin(angle)])) + layer.biases
+        f = np.maximum(z, 0.0) * [1.0, 1.5, 1.5] + layer.constants
+        for bend in (0.0, 0.5, 2.0):
+            level = np.logaddexp.reduce(f[1:]) + bend * truth**2 / np.exp(f[1:]).sum()
+            theta = np.array([1.0, -1.5, -1.5]) * np.exp([0.0, *(f[1:] - level)]) * (z > 0)
+            cuts.append(Cut(1.2 * truth, np.array([1.0, 0.0, 0.0, level]), theta, bend=bend))
+    return problem, proofs_of([(0, 1, [Node(*ROOT, cuts)])], [0.0, 1.0, 1.0]), np.array([truth])
+
+
 def unrounded() -> int:
     """How often β/‖h‖ exceeds itself in rationals, for one linear piece."""
     found = 0
@@ -267,7 +310,7 @@ def unrounded() -> int:
 
 
 def main() -> None:
-    problems = [*battery(), *crafted(), curves_alike(), *map(pools_of, range(12))]
+    problems = [*battery(), *crafted(), curves_alike(), *map(pools_of, range(12)), *map(alone_of, range(12))]
     sound = sum(exceeding(*each) for each in problems) + unrounded()
     for rule, (name, broken) in RULES.items():
         with replaced(name, broken):

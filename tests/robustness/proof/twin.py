@@ -12,7 +12,7 @@ import numpy as np
 
 from featavg.robustness.proof.format import Problem, Proofs
 from featavg.robustness.proof.regions import rivals, rows
-from tests.robustness.proof.twin_pools import Middle, Q, decimal, excess, recentered, root
+from tests.robustness.proof.twin_pools import Middle, Q, decimal, excess, least_exponential, recentered, root
 
 ENDLESS = Fraction(10) ** 300
 
@@ -95,17 +95,26 @@ class Twin:
         return Fraction(float(tau))
 
     def function(self, mix: Q, reach: Fraction, low: list, high: list) -> tuple[Q, Fraction]:
+        self.powers = {}
         if not mix:
             return [Fraction(0)] * len(self.z0), Fraction(0)
         if self.problem.decision.kind != "probabilities":
             columns = zip(*self.signs, strict=True)
             return self.outputs([sum(m * s for m, s in zip(mix, column, strict=True)) for column in columns])
         signs = self.signs[0]
+        last, mix = (mix[-1], mix[:-1]) if len(mix) > len(signs) else (None, mix)
         whole = sum(m for m, s in zip(mix, signs, strict=True) if s > 0)
         p = [m / whole if s > 0 else Fraction(0) for m, s in zip(mix, signs, strict=True)]
         q = [m if s < 0 else Fraction(0) for m, s in zip(mix, signs, strict=True)]
         entropy = -sum(share * decimal(share, "ln") for share in p if share)
         others = [o for o, s in enumerate(signs) if s < 0]
+        if last is not None:
+            slopes, constant = self.outputs(p)
+            for r in others:
+                row, level = self.outputs([Fraction(o == r) for o in range(len(signs))])
+                (j,) = (j for j, slope in enumerate(row) if slope)
+                self.powers[j] = (row[j], level - last)
+            return slopes, constant + entropy + 1 - last
         differences = [self.outputs([Fraction(o == r) - share for o, share in enumerate(q)]) for r in others]
         square = reach**2 * (1 if self.problem.norm == "l2" else len(self.x)) - self.middle.lift
         slopes, constant = self.outputs([a - b for a, b in zip(p, q, strict=True)])
@@ -160,8 +169,11 @@ class Twin:
         bends, cost = self.bends(float(proofs.bend[cut]), reach)
         theta = [t - 2 * q * m for t, q, m in zip(theta, bends, self.middle.z, strict=True)]
         offset += sum(t * z for t, z in zip(theta, self.z0, strict=True)) - cost
-        for line in zip(a, theta, bends, self.middle.z, low, high, strict=True):
-            offset += least_value(*line)
+        for j, (*line, one, other) in enumerate(zip(a, theta, bends, self.middle.z, low, high, strict=True)):
+            if j in self.powers:
+                offset += least_exponential(*line, self.powers[j], one, other)
+            else:
+                offset += least_value(*line, one, other)
         h = [sum(t * w[i] for t, w in zip(theta, self.w, strict=True)) for i in range(len(self.x))]
         self.middle = recentered(self.middle, self.w, self.z0, h, offset)
         kept, in_box = self.taken(h, offset, float(proofs.box_step[cut]))
@@ -196,7 +208,7 @@ class Twin:
 
     def cap(self, h: Q, offset: Fraction, ratio: float, reach: Fraction, low: list, high: list) -> None:
         for j, w in enumerate(self.w):
-            if low[j] < 0 < high[j]:
+            if low[j] < 0 < high[j] or (high[j] > 0 and self.problem.decision.kind == "probabilities"):
                 bounds = []
                 for sign in (1, -1):
                     slid = [
@@ -217,7 +229,9 @@ class Twin:
         if length == 0 or not -reach < ratio < reach:
             return [Fraction(0)]
         part = sign * float(sum(a * b for a, b in zip(w, h, strict=True))) / length
-        across = math.sqrt(max(0.0, float(sum(a * a for a in w)) - part * part))
+        along = sum(a * b for a, b in zip(w, h, strict=True))
+        # Floats would cancel where w and h are parallel.
+        across = math.sqrt(max(Fraction(0), sum(a * a for a in w) - along**2 / sum(b * b for b in h)))
         t = (part + across * ratio / math.sqrt((reach - ratio) * (reach + ratio))) / length
         return [Fraction(max(0.0, t))]
 

@@ -12,6 +12,7 @@ import numpy as np
 DIGITS = 80
 Q = list[Fraction]
 ZERO = Fraction(0)
+KINK = Fraction(1, 2**30)
 
 
 class Middle(NamedTuple):
@@ -51,7 +52,7 @@ def line(a: Q, c: Fraction, middle: Middle, low: Q, high: Q) -> tuple[Fraction, 
     for slope, z, one, other in zip(a, middle.z, low, high, strict=True):
         t = slope if other > 0 else ZERO
         if one < 0 < other:
-            t *= other / (other - one) if slope > 0 else int(z > 0)
+            t *= other / (other - one) if slope > 0 else int(z > KINK * (one - other))
         corners = [end for end in (one, other) if end] + ([ZERO] if one <= 0 <= other else [])
         level += t * z + max(slope * max(end, ZERO) - t * end for end in corners)
         ceiling += max(slope * max(end, ZERO) for end in (one, other))
@@ -91,3 +92,26 @@ def perron(bend: Q, v: list[Q]) -> Fraction:
         x = x / x.max() + 1e-6 if x.max() > 0 else np.ones(len(bend))
     chosen = [Fraction(value) for value in x.tolist()]
     return max(dot(row, chosen) / own for row, own in zip(matrix, chosen, strict=True))
+
+
+def least_exponential(a: Fraction, theta: Fraction, q: Fraction, m: Fraction, power: Q, low: Fraction, high: Fraction):
+    """Nearly the least of a ReLU(z) − θz + q(z − m)² − exp(b ReLU(z) + e): the least value where it may turn."""
+    b, e = power
+
+    def value(z: Fraction) -> Fraction:
+        return a * max(z, ZERO) - theta * z + q * (z - m) ** 2 - decimal(b * max(z, ZERO) + e, "exp")
+
+    ends = [low, high] + ([ZERO] if low <= 0 <= high else [])
+    turns = [min(max(m + theta / (2 * q), low), min(high, ZERO))] if q and low <= 0 else []
+    spaced = np.linspace(float(max(low, ZERO)), float(high), 2001) if high > 0 else np.zeros(0)
+    steep = float(a - theta) + 2 * float(q) * (spaced - float(m)) - float(b) * np.exp(float(b) * spaced + float(e))
+    for i in np.flatnonzero((steep[:-1] < 0) & (steep[1:] >= 0)).tolist():
+        one, other = spaced[i], spaced[i + 1]
+        for _ in range(60):
+            z = 0.5 * (one + other)
+            rising = (
+                float(a - theta) + 2 * float(q) * (z - float(m)) - float(b) * math.exp(float(b) * z + float(e)) >= 0
+            )
+            one, other = (one, z) if rising else (z, other)
+        turns.append(min(max(Fraction(one), low), high))
+    return min(value(z) for z in ends + turns)

@@ -78,7 +78,7 @@ def test_every_tangent_lies_below_its_curve() -> None:
         low, high = np.sort(rng.normal(size=2) * 10.0 ** rng.uniform(-1, 1))
         low, high = (-abs(low), abs(high)) if rng.random() < 0.6 else (low, high)
         names = ("lift", "bend", "slope", "middle", "least", "most", "left", "right")
-        relaxed = SimpleNamespace(cost=np.zeros(2), convex=np.zeros(1, bool), **{name: np.zeros(1) for name in names})
+        relaxed = SimpleNamespace(cost=np.zeros(3), convex=np.zeros(1, bool), **{name: np.zeros(1) for name in names})
         ends = np.array([low]), np.array([high])
         plain(relaxation.chords)(*ends, relaxed)
         node = SimpleNamespace(bound=np.array([0.0, 0.0, 1.0]), middle=np.array([middle]))
