@@ -88,7 +88,7 @@ TINY = {
                           "grok_last": 50, "grok_test": 20}),
     "prelu": Tiny({"dim": 24, "samples": 60, "neurons": 8, "scale": 0.1, "steps": 60, "batch": 20, "starts": 8,
                    "ascent": 5, "test_points": 4, "fresh": 20}),
-    "readouts": Tiny({**PAPER, "test_points": 5, "bracketed_points": 1}),
+    "readouts": Tiny({**PAPER, "test_points": 5}),
     "refine": Tiny(
         {"samples": 220, "judged": 30, "points": 4, "maximum_points": 2, "marks": (2, 4), "counts": (2, 10, 100),
          "widths": (50,)}, FRONT | NOT_ASKED,

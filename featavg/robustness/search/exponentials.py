@@ -21,7 +21,7 @@ LARGEST = 600.0
 MOVES, TRIALS, STEP = 6, 6, 3.0
 # ρ is good if what moves in the ball is within this share of what is paid for; no contact is better than by this share.
 GOOD, SAME = 0.2, 1e-10
-LEAST_RHO = 1e-9
+LEAST_RHO, LEAST_SUM = 1e-9, 1e-2
 
 
 @apart(borrowing)
@@ -41,7 +41,7 @@ def soften(place: Place, node: Node, entropy: float, radius: float, low: Array, 
         if j >= 0:
             z = min(max(node.guess[j], low[j]), high[j])
             whole += np.exp(place.outputs[o, j] * max(z, 0.0) + place.output_constants[o] - top)
-    square, rho = radius * radius, node.bound[RHO] * whole
+    square, rho, real = radius * radius, node.bound[RHO] * whole, whole
     least, most, spread = LEAST_RHO * whole / max(square, 1e-300), np.inf, 0.0
     for trial in range(TRIALS):
         rho = max(rho, least)
@@ -57,6 +57,8 @@ def soften(place: Place, node: Node, entropy: float, radius: float, low: Array, 
         rho *= min(max(np.sqrt(spread / square), 1.0 / STEP), STEP)
         if not least < rho < most:
             rho = np.sqrt(least * most)
+    # Where box and ball do not meet ρ grows without end, and the sum falls below any that there is: the node is empty.
+    whole = max(whole, LEAST_SUM * real)
     write_row(place, node, entropy, rho / whole, top + np.log(whole), whole, square, low, high, relaxed)
     return True
 

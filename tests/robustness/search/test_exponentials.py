@@ -33,6 +33,15 @@ def test_the_papers_networks_are_closed_by_few_nodes(clusters, narrow, most):
         assert nodes_of(bracket) <= len(test.x) * nodes
 
 
+def test_a_box_that_misses_the_ball_is_seen_to_be_empty():
+    """Among these points is one where halving such boxes went on for 22 seconds."""
+    setting = Setting()
+    data = setting.data(0)
+    test, network = setting.test(data, 0, 60), setting.fine(data, 0).final
+    bracket = robust_radius(network, test.x[:12], test.y[:12], budget=Budget(nodes=400, seconds=60), **SUMMED)
+    assert (bracket.upper <= (1 + 1e-6) * bracket.lower).all()
+
+
 def test_more_nodes_never_prove_less():
     setting = Setting(clusters=20)
     data = setting.data(0)
