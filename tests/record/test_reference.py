@@ -15,13 +15,6 @@ RECORDS = sorted(str(path.relative_to(RESULTS)) for path in RESULTS.rglob("*.jso
 # Hours of training per seed: its record says what three pairs of networks can say, with intervals over points.
 FEWER_SEEDS = {"cifar_robustness": 3}
 
-# They were run from commits that did not become part of the history and are to be run again, some hours of one core;
-# strict, so that this list ends when they are.
-TO_BE_RUN_AGAIN = {
-    "campaign/soundness.json",
-}
-LOST = pytest.mark.xfail(strict=True, reason="the commit of this record is lost; run it again")
-
 
 def test_every_claim_has_a_reference_record_over_enough_seeds():
     records, complaints = read_folder(RESULTS)
@@ -57,9 +50,7 @@ def history():
 
 
 @pytest.mark.usefixtures("history")
-@pytest.mark.parametrize(
-    "path", [pytest.param(path, marks=LOST) if path in TO_BE_RUN_AGAIN else path for path in RECORDS]
-)
+@pytest.mark.parametrize("path", RECORDS)
 def test_the_code_that_made_a_reference_record_is_in_the_history(path):
     commit = json.loads((RESULTS / path).read_bytes())["commit"].removesuffix(CHANGES)
     assert git("merge-base", "--is-ancestor", commit, "HEAD").returncode == 0, (
