@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from featavg.robustness.attacks.walks import NewtonWalk
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -18,6 +17,7 @@ from featavg.refine.frame import Frame, State, at_centers, descend
 from featavg.refine.select import RATES, Trial, Worth, _best, folds, grouped, marks_until, newton_distances, pool
 from featavg.robustness import Budget
 from featavg.robustness.attacks import GradientWalk
+from featavg.robustness.attacks.newton import NewtonWalk
 
 
 @parametrize_with_checks([SubclassClassifier(random_state=0, max_steps=200)])

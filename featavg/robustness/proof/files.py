@@ -18,7 +18,6 @@ The digest is the SHA-256 of network, decision, norm, box, points, labels and ta
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import json
 import math
@@ -33,6 +32,7 @@ from typing import IO, Any, NamedTuple
 import numpy as np
 
 from featavg.errors import InputError, reason
+from featavg.files import whole_file
 from featavg.robustness.proof.certificates import Branch, Certificate, Leaf, Rationals
 from featavg.robustness.proof.format import TYPES, Decision, Floats, Neurons, Problem, Proofs, well_formed
 from featavg.robustness.proof.prepared import require_sound
@@ -109,18 +109,9 @@ def write_stored(stored: Stored, path: str | os.PathLike[str]) -> None:
     arrays = _asked(stored.problem) | {name: getattr(stored, name) for name in ("lower", "upper", "witness")}
     arrays |= {f"proof.{name}": array for name, array in stored.proofs._asdict().items()}
     arrays |= {"status": codes, "about": _bytes(json.dumps(about)), "infinity": _bytes(to_text(stored.certificates))}
-    place = Path(path)
-    partial = place.with_name(place.name + ".partial")
-    try:
-        with open(partial, "wb") as file:
-            plain = {name: np.ascontiguousarray(array, dtype=ARRAYS[name][0]) for name, array in arrays.items()}
-            np.savez_compressed(file, **plain)  # type: ignore[arg-type]
-        os.replace(partial, place)
-    except OSError as error:
-        raise InputError(f"cannot write the bracket file {place} ({error.strerror}); choose another place") from None
-    finally:
-        with contextlib.suppress(OSError):
-            partial.unlink(missing_ok=True)
+    with whole_file(path) as file:
+        plain = {name: np.ascontiguousarray(array, dtype=ARRAYS[name][0]) for name, array in arrays.items()}
+        np.savez_compressed(file, **plain)  # type: ignore[arg-type]
 
 
 def read_stored(path: str | os.PathLike[str], most_bytes: int = MOST_BYTES) -> Stored:
