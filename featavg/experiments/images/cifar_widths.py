@@ -66,7 +66,7 @@ def networks(config: Config) -> Iterator[tuple[str, str, int]]:
     """Label, kind and epochs of the networks of a pair."""
     yield "coarse", "coarse", config.epochs
     for epochs in sorted(config.shorter):
-        yield f"fine in {epochs} epochs", "fine", epochs
+        yield f"fine in {epochs} epoch{'s' * (epochs > 1)}", "fine", epochs
     yield "fine", "fine", config.epochs
 
 
