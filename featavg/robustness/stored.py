@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from featavg.arrays import Array, Bools, Ints
 from featavg.data import read_points
 from featavg.errors import InputError
+from featavg.files import whole_file
 from featavg.model import Network, as_network, load_network
 from featavg.robustness.bracket import RadiusBracket
 from featavg.robustness.proof.files import Stored, read_stored, write_stored
@@ -87,7 +88,8 @@ def save_bracket(bracket: RadiusBracket, path: str | os.PathLike[str]) -> None:
     stored = Stored(
         problem, lower, upper, witness, statuses, bracket.reasons, bracket.flags, kept, bracket.certificates
     )  # fmt: skip
-    write_stored(stored, path)
+    with whole_file(path) as file:
+        write_stored(stored, file)
 
 
 def load_bracket(path: str | os.PathLike[str]) -> RadiusBracket:

@@ -1,5 +1,7 @@
 """Brackets that left the process: verified elsewhere, refused if they are about something else or damaged."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -77,3 +79,13 @@ def test_the_command_says_what_holds_and_its_exit_code_what_does_not(saved, caps
         main(["verify", str(folder / "raised.npz")])
     assert done.value.code == 1
     assert "3 of 4 brackets hold" in capsys.readouterr().out
+
+
+def test_a_place_that_cannot_be_written_is_named_and_writers_do_not_hinder_each_other(saved):
+    tmp_path, found, *_ = saved
+    with pytest.raises(InputError, match="cannot write"):
+        found.save(tmp_path / "no" / "again.npz")
+    with ThreadPoolExecutor(4) as writers:
+        assert all(each is None for each in writers.map(lambda _: found.save(tmp_path / "again.npz"), range(40)))
+    assert [path.name for path in tmp_path.glob("*again*")] == ["again.npz"]
+    assert load_bracket(tmp_path / "again.npz").verify().all()

@@ -32,7 +32,6 @@ from typing import IO, Any, NamedTuple
 import numpy as np
 
 from featavg.errors import InputError, reason
-from featavg.files import whole_file
 from featavg.robustness.proof.certificates import Branch, Certificate, Leaf, Rationals
 from featavg.robustness.proof.format import TYPES, Decision, Floats, Neurons, Problem, Proofs, well_formed
 from featavg.robustness.proof.prepared import require_sound
@@ -92,8 +91,8 @@ def _asked(problem: Problem) -> dict[str, Any]:
     return arrays | {name: getattr(problem, name) for name in OPTIONAL if getattr(problem, name) is not None}
 
 
-def write_stored(stored: Stored, path: str | os.PathLike[str]) -> None:
-    """Write a file that is whole or not there."""
+def write_stored(stored: Stored, file: str | os.PathLike[str] | IO[bytes]) -> None:
+    """Write to a place, or to a file that is open."""
     names, codes = np.unique(np.array(stored.statuses, dtype=str), return_inverse=True)
     texts, reasons = np.unique(np.array(stored.reasons, dtype=str), return_inverse=True)
     about = {
@@ -109,9 +108,8 @@ def write_stored(stored: Stored, path: str | os.PathLike[str]) -> None:
     arrays = _asked(stored.problem) | {name: getattr(stored, name) for name in ("lower", "upper", "witness")}
     arrays |= {f"proof.{name}": array for name, array in stored.proofs._asdict().items()}
     arrays |= {"status": codes, "about": _bytes(json.dumps(about)), "infinity": _bytes(to_text(stored.certificates))}
-    with whole_file(path) as file:
-        plain = {name: np.ascontiguousarray(array, dtype=ARRAYS[name][0]) for name, array in arrays.items()}
-        np.savez_compressed(file, **plain)  # type: ignore[arg-type]
+    plain = {name: np.ascontiguousarray(array, dtype=ARRAYS[name][0]) for name, array in arrays.items()}
+    np.savez_compressed(file, **plain)  # type: ignore[arg-type]
 
 
 def read_stored(path: str | os.PathLike[str], most_bytes: int = MOST_BYTES) -> Stored:
