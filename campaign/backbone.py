@@ -14,7 +14,7 @@ from rich.progress import Progress
 
 from featavg.data import load_pixels
 from featavg.deep import Fitted, Recipe, ResNet18, card_of, channels_first, save_weights
-from featavg.deep.backbones import NAME, WIDTH, untrained
+from featavg.deep.backbones import SHIPPED_NAME, SHIPPED_WIDTH, untrained_cifar_backbone
 from featavg.deep.fit import trained
 from featavg.intervals import wilson
 from featavg.record import LEVEL, Claim, Drawing, Evidence, Record, Table
@@ -32,15 +32,15 @@ def run(folder: Path, workers: int) -> Record:
     with Progress() as bars:
         task = bars.add_task("ResNet-18 on CIFAR-10", total=1.0)
         fitted = trained(
-            "backbone", untrained(), channels_first(pixels), labels, RECIPE, validation=test,
+            "backbone", untrained_cifar_backbone(), channels_first(pixels), labels, RECIPE, validation=test,
             progress=lambda done, total: bars.update(task, completed=done / total),
         )  # fmt: skip
     card = card_of(
-        fitted, RECIPE, name=NAME, architecture=f"featavg.deep.ResNet18(10, width={WIDTH})",
+        fitted, RECIPE, name=SHIPPED_NAME, architecture=f"featavg.deep.ResNet18(10, width={SHIPPED_WIDTH})",
         data="CIFAR-10, 50,000 training images; validation is the official test part, by which nothing was chosen",
     )  # fmt: skip
-    sha256 = save_weights(fitted.module, SHIPPED / f"{NAME}.safetensors", card.as_dict())
-    (SHIPPED / f"{NAME}.md").write_text(replace(card, sha256=sha256).markdown())
+    sha256 = save_weights(fitted.module, SHIPPED / f"{SHIPPED_NAME}.safetensors", card.as_dict())
+    (SHIPPED / f"{SHIPPED_NAME}.md").write_text(replace(card, sha256=sha256).markdown())
     return _record(fitted, sha256)
 
 
@@ -67,7 +67,7 @@ def _record(fitted: Fitted[ResNet18], sha256: str) -> Record:
     return Record(
         name="backbone",
         title="The backbone that ships with the package",
-        config={**asdict(RECIPE), "width": WIDTH, "sha256": sha256},
+        config={**asdict(RECIPE), "width": SHIPPED_WIDTH, "sha256": sha256},
         seeds=(RECIPE.seed,),
         claims=(claim,),
         evidence=Evidence(

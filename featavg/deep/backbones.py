@@ -20,10 +20,10 @@ from featavg.errors import InputError
 
 CIFAR10_MEAN, CIFAR10_STD = (0.4914, 0.4822, 0.4465), (0.2470, 0.2435, 0.2616)
 MNIST_MEAN, MNIST_STD = (0.1307,), (0.3081,)
-# Of the one that ships with the package.
-NAME = "cifar10-resnet18-width16"
-WIDTH = 16
-SHA256 = "5a3edd386cadc89252d6174aebd30b433adf6b7e2d190652c9ae0327fd974fd3"
+# The one that ships with the package, and the digest of its weights.
+SHIPPED_NAME = "cifar10-resnet18-width16"
+SHIPPED_WIDTH = 16
+SHIPPED_SHA256 = "5a3edd386cadc89252d6174aebd30b433adf6b7e2d190652c9ae0327fd974fd3"
 
 
 class Normalisation(nn.Module):
@@ -203,10 +203,10 @@ def cifar_backbone() -> ResNet18:
     >>> cifar_backbone().features(torch.zeros(1, 3, 32, 32)).shape
     torch.Size([1, 128])
     """
-    with resources.as_file(resources.files("featavg.deep") / "shipped" / f"{NAME}.safetensors") as path:
-        return load_weights(untrained(), path, sha256=SHA256).eval()
+    with resources.as_file(resources.files("featavg.deep") / "shipped" / f"{SHIPPED_NAME}.safetensors") as path:
+        return load_weights(untrained_cifar_backbone(), path, sha256=SHIPPED_SHA256).eval()
 
 
-def untrained(seed: int = 0) -> ResNet18:
+def untrained_cifar_backbone(seed: int = 0) -> ResNet18:
     """The same network before training."""
-    return ResNet18(10, width=WIDTH, mean=CIFAR10_MEAN, std=CIFAR10_STD, seed=seed)
+    return ResNet18(10, width=SHIPPED_WIDTH, mean=CIFAR10_MEAN, std=CIFAR10_STD, seed=seed)

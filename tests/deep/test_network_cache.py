@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from featavg.deep import Recipe, SmallCNN
-from featavg.deep.backbones import NAME, SHA256, cifar_backbone
+from featavg.deep.backbones import SHIPPED_NAME, SHIPPED_SHA256, cifar_backbone
 from featavg.deep.fit import after_epoch, trained
 from featavg.errors import InputError
 
@@ -44,6 +44,6 @@ def test_a_cached_network_of_another_recipe_is_not_mistaken_for_this_one(task):
 
 
 def test_the_shipped_backbone_is_the_file_it_says_it_is():
-    shipped = resources.files("featavg.deep") / "shipped" / f"{NAME}.safetensors"
-    assert hashlib.sha256(shipped.read_bytes()).hexdigest() == SHA256
+    shipped = resources.files("featavg.deep") / "shipped" / f"{SHIPPED_NAME}.safetensors"
+    assert hashlib.sha256(shipped.read_bytes()).hexdigest() == SHIPPED_SHA256
     assert not cifar_backbone().training

@@ -41,16 +41,8 @@ def add_rows(matrix: Array, factors: Array, total: Array) -> None:
 @kernel
 def add_eight_rows(matrix: Array, at: Ints, one: Array, other: Array, total: Array, other_total: Array) -> None:
     """Add eight rows of K to the totals of two runs, by the factors of each."""
-    a, b, c, d, e, f, g, h = (
-        one[at[0]],
-        one[at[1]],
-        one[at[2]],
-        one[at[3]],
-        one[at[4]],
-        one[at[5]],
-        one[at[6]],
-        one[at[7]],
-    )
+    a, b, c, d = one[at[0]], one[at[1]], one[at[2]], one[at[3]]
+    e, f, g, h = one[at[4]], one[at[5]], one[at[6]], one[at[7]]
     k1, k2, k3, k4 = matrix[at[0]], matrix[at[1]], matrix[at[2]], matrix[at[3]]
     k5, k6, k7, k8 = matrix[at[4]], matrix[at[5]], matrix[at[6]], matrix[at[7]]
     p, q, r, s = other[at[0]], other[at[1]], other[at[2]], other[at[3]]
